@@ -1,0 +1,229 @@
+"""The channel store: every channel's state, and the one order everything is said in.
+
+Nothing changes a channel's state but an action dispatched here. A dispatch gives
+the action the next `serverSeq`, encodes it once, reduces it into the state, holds
+it for replay, hands it to every subscriber and then tells whoever owns the channel.
+It runs to completion before the next one: an action caused by an action waits behind
+it and takes a later number. A subscribe registers and reads in one step.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import attrs
+from twisted.logger import Logger
+
+from ahpd.channels.envelope import Envelope, Origin
+from ahpd.channels.replay import ReplayBuffer
+from ahpd.channels.snapshots import SnapshotCache
+from ahpd.interfaces import ISubscriber
+from ahpd.protocol import Action, State
+from ahpd.protocol.reducers import REDUCERS
+from ahpd.protocol.uris import ChannelKind
+from ahpd.wire.codec import Encoded, Frame, encode
+
+log = Logger()
+
+#: Told of every envelope applied on a channel, after its subscribers were.
+Observer = Callable[[Envelope], None]
+
+
+@attrs.define(eq=False)
+class _Channel:
+    kind: ChannelKind
+    state: State
+    observer: Observer | None
+    snapshots: SnapshotCache = attrs.field(factory=SnapshotCache)
+
+
+@attrs.define(eq=False)
+class _Pending:
+    channel: str
+    action: Action
+    origin: Origin | None
+    rejection: str | None = None
+    sender: ISubscriber | None = None
+
+
+class ChannelStore:
+    """All channels of one host. `replay_bytes` bounds the replay buffer; 0 is no limit."""
+
+    def __init__(self, replay_bytes: int = 32 * 1024 * 1024) -> None:
+        self.replay = ReplayBuffer(replay_bytes)
+        self._seq = 0
+        self._channels: dict[str, _Channel] = {}
+        self._watchers: dict[str, dict[ISubscriber, None]] = {}
+        self._queue: deque[_Pending] = deque()
+        self._dispatching = False
+
+    # -- channels -------------------------------------------------------------
+
+    @property
+    def server_seq(self) -> int:
+        """The number of the last envelope said; 0 before the first."""
+        return self._seq
+
+    def open(
+        self, channel: str, kind: ChannelKind, state: State, observer: Observer | None = None
+    ) -> None:
+        """Hold `state` under `channel`; from now on only actions change it.
+
+        `observer` is told of every envelope applied here, refusals left out. Raises
+        `ValueError` for a channel that is open already.
+        """
+        if channel in self._channels:
+            raise ValueError(f"channel {channel} is open already")
+        self._channels[channel] = _Channel(kind, state, observer)
+
+    def close(self, channel: str) -> None:
+        """Let go of a channel's state and of everybody's subscription to it."""
+        self._channels.pop(channel, None)
+        self._watchers.pop(channel, None)
+
+    def is_open(self, channel: str) -> bool:
+        """Whether this host holds the channel's state."""
+        return channel in self._channels
+
+    def state(self, channel: str) -> State:
+        """The state as the reducers made it. To read, never to change. `KeyError` when closed."""
+        return self._channels[channel].state
+
+    def find(self, channel: str) -> State | None:
+        """The state, or None for a channel this host holds nothing under."""
+        held = self._channels.get(channel)
+        return None if held is None else held.state
+
+    # -- actions --------------------------------------------------------------
+
+    def dispatch(self, channel: str, action: Action, origin: Origin | None = None) -> None:
+        """Say `action` on `channel`: sequenced, reduced, held for replay, sent to all watching.
+
+        Called from inside a dispatch it waits its turn and returns at once. On a
+        channel this host holds no state for, the action is said and nothing is reduced.
+        """
+        self._enqueue(_Pending(channel, action, origin))
+
+    def refuse(
+        self,
+        channel: str,
+        action: Action,
+        origin: Origin | None,
+        reason: str,
+        sender: ISubscriber | None = None,
+    ) -> None:
+        """Say that `action` was not acted on (AHP.txt, "What a refusal is").
+
+        Sequenced, held and sent like any other, reduced by nobody. `sender` is told
+        even where it watches no such channel.
+        """
+        self._enqueue(_Pending(channel, action, origin, reason, sender))
+
+    def _enqueue(self, pending: _Pending) -> None:
+        self._queue.append(pending)
+        if self._dispatching:
+            return
+        self._dispatching = True
+        try:
+            while self._queue:
+                self._say(self._queue.popleft())
+        finally:
+            self._dispatching = False
+
+    def _say(self, pending: _Pending) -> None:
+        channel, action = pending.channel, pending.action
+        try:
+            envelope = Envelope(channel, action, self._seq + 1, pending.origin, pending.rejection)
+        except Exception:
+            log.failure(
+                "{type} on {channel} is not JSON and was not said",
+                type=action.get("type"),
+                channel=channel,
+            )
+            return
+        held = self._channels.get(channel) if pending.rejection is None else None
+        if held is not None:
+            try:
+                held.state = REDUCERS[held.kind](held.state, action)
+            except Exception:
+                log.failure(
+                    "{type} could not be reduced on {channel}", type=envelope.type, channel=channel
+                )
+                held.snapshots.clear()
+                return
+            held.snapshots.clear()
+        self._seq += 1
+        self.replay.append(envelope)
+        watchers = self._watchers.get(channel, {})
+        for subscriber in tuple(watchers):
+            _deliver(subscriber, envelope)
+        if pending.sender is not None and pending.sender not in watchers:
+            _deliver(pending.sender, envelope)
+        envelope.release()
+        if held is not None and held.observer is not None:
+            try:
+                held.observer(envelope)
+            except Exception:
+                log.failure(
+                    "what follows {type} on {channel} failed", type=envelope.type, channel=channel
+                )
+
+    def notify(self, channel: str, method: str, params: State) -> None:
+        """Send a notification that no state takes to all watching: no number, never replayed."""
+        watchers = self._watchers.get(channel)
+        if not watchers:
+            return
+        frame = Frame(encode({"jsonrpc": "2.0", "method": method, "params": params}))
+        for subscriber in tuple(watchers):
+            try:
+                subscriber.notify(channel, method, frame)
+            except Exception:
+                log.failure("a subscriber of {channel} failed", channel=channel)
+
+    # -- subscriptions --------------------------------------------------------
+
+    def subscribe(self, channel: str, subscriber: ISubscriber) -> None:
+        """Send `subscriber` what is said on `channel` from now on. Again is no error."""
+        self._watchers.setdefault(channel, {})[subscriber] = None
+
+    def unsubscribe(self, channel: str, subscriber: ISubscriber) -> None:
+        """Stop. One that was not subscribed is no error."""
+        watchers = self._watchers.get(channel)
+        if watchers is not None:
+            watchers.pop(subscriber, None)
+            if not watchers:
+                del self._watchers[channel]
+
+    def watchers(self, channel: str) -> Iterator[ISubscriber]:
+        """Who watches `channel` now."""
+        return iter(tuple(self._watchers.get(channel, ())))
+
+    def lagging(self, channels: Iterable[str]) -> bool:
+        """Whether somebody watching one of `channels` has much to read and is reading it."""
+        return any(
+            watcher.lagging() for channel in channels for watcher in self._watchers.get(channel, ())
+        )
+
+    def snapshot(self, channel: str, turns: int | None = None, name: str | None = None) -> State:
+        """The channel's state now (schema: Snapshot), its `state` encoded already.
+
+        `turns` asks for a chat's newest turns alone (AHP.txt, `subscribe`); `name` is
+        the spelling the client used. Raises `KeyError` for a channel with no state.
+        """
+        held = self._channels[channel]
+        state: Encoded = held.snapshots.encoded(held.kind, held.state, turns)
+        return {"resource": name or channel, "state": state, "fromSeq": self._seq}
+
+
+def _deliver(subscriber: ISubscriber, envelope: Envelope) -> None:
+    try:
+        subscriber.deliver(envelope)
+    except Exception:
+        log.failure("a subscriber of {channel} failed", channel=envelope.channel)
+
+
+def snapshot_value(snapshot: State) -> Any:
+    """A snapshot with its state decoded, for callers inside the process."""
+    from ahpd.wire.codec import decode
+
+    return {**snapshot, "state": decode(bytes(snapshot["state"]))}

@@ -1,0 +1,113 @@
+"""The names of channels: which kind a URI is, and the spellings taken as another.
+
+Sources: AHP.txt, Commands (opening), "Session URIs" and "Chat URIs".
+"""
+
+import base64
+import binascii
+from enum import Enum
+from typing import Final
+from urllib.parse import unquote
+
+ROOT: Final = "ahp-root://"
+AUTOMATIONS: Final = "ahp-automations://"
+#: What clients of the weeks before 1.0.0 called the automations catalogue.
+AUTOMATIONS_WITH_AUTHORITY: Final = "ahp-automations://catalog"
+
+_DEFAULT_CHAT: Final = "ahp-chat://default/"
+_OPAQUE_CHAT: Final = "ahp-chat:/"
+
+
+class ChannelKind(Enum):
+    """What a channel holds; the value is the prefix of its actions' types."""
+
+    ROOT = "root"
+    SESSION = "session"
+    CHAT = "chat"
+    TERMINAL = "terminal"
+    CHANGESET = "changeset"
+    ANNOTATIONS = "annotations"
+    CANVAS = "canvas"
+    AUTOMATIONS = "automation"
+    AUTOMATION_RUN = "automationRun"
+    RESOURCE_WATCH = "resourceWatch"
+
+
+_BY_SCHEME: Final = {
+    "ahp-root": ChannelKind.ROOT,
+    "ahp-session": ChannelKind.SESSION,
+    "ahp-chat": ChannelKind.CHAT,
+    "ahp-terminal": ChannelKind.TERMINAL,
+    "ahp-canvas": ChannelKind.CANVAS,
+    "ahp-automations": ChannelKind.AUTOMATIONS,
+    "ahp-automation-run": ChannelKind.AUTOMATION_RUN,
+    "ahp-resource-watch": ChannelKind.RESOURCE_WATCH,
+}
+
+
+def scheme(uri: str) -> str:
+    """The part before the first colon, lower case, or "" for a string with none."""
+    head, colon, _ = uri.partition(":")
+    return head.lower() if colon else ""
+
+
+def kind_of(uri: str) -> ChannelKind | None:
+    """What a channel URI names by its spelling alone.
+
+    `<session>/changeset/...` and `<session>/annotations` hang off a session's URI;
+    any scheme that is not one of the protocol's own is a session's, because a
+    client chooses the scheme of the sessions it creates. None for a string that is
+    no URI, and for the stateless `ahp-otlp:` channels.
+    """
+    name = scheme(uri)
+    if not name or name == "ahp-otlp":
+        return None
+    kind = _BY_SCHEME.get(name, ChannelKind.SESSION)
+    if kind is ChannelKind.SESSION:
+        path = uri.partition(":")[2]
+        if "/changeset/" in path:
+            return ChannelKind.CHANGESET
+        if path.endswith("/annotations"):
+            return ChannelKind.ANNOTATIONS
+    return kind
+
+
+def canonical(uri: str) -> str:
+    """The one spelling a well-known channel is held under; any other URI as it is."""
+    if uri in ("ahp-root:", "ahp-root:/", "ahp-root:///"):
+        return ROOT
+    if uri in ("ahp-automations:", "ahp-automations:/", AUTOMATIONS_WITH_AUTHORITY):
+        return AUTOMATIONS
+    return uri
+
+
+def session_id(session: str) -> str:
+    """The id inside a session's URI, which every spelling of that session shares."""
+    _, _, rest = session.partition(":")
+    return unquote(rest.lstrip("/"))
+
+
+def default_chat(session: str) -> str:
+    """The chat URI a client can compute from a session's URI."""
+    encoded = base64.urlsafe_b64encode(session.encode()).decode().rstrip("=")
+    return _DEFAULT_CHAT + encoded
+
+
+def opaque_chat(identifier: str) -> str:
+    """A chat URI that says nothing about its session."""
+    return _OPAQUE_CHAT + identifier
+
+
+def session_of_default_chat(chat: str) -> str | None:
+    """The session a derived default-chat URI names; None for any other chat URI.
+
+    A malformed one names no session: this never raises.
+    """
+    if not chat.startswith(_DEFAULT_CHAT):
+        return None
+    encoded = chat[len(_DEFAULT_CHAT) :]
+    try:
+        raw = base64.b64decode(encoded + "=" * (-len(encoded) % 4), altchars=b"-_", validate=True)
+        return raw.decode() or None
+    except (binascii.Error, UnicodeDecodeError):
+        return None
