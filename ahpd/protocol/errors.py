@@ -5,7 +5,7 @@ it into a wire error at one edge. The message is words for a person; it never
 holds a stack trace or a secret.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 PARSE_ERROR: Final = -32700
@@ -24,6 +24,9 @@ NOT_FOUND: Final = -32008
 PERMISSION_DENIED: Final = -32009
 ALREADY_EXISTS: Final = -32010
 CONFLICT: Final = -32011
+
+#: How much of a client's list is repeated to it.
+_SHOWN: Final = 10
 
 
 class RpcError(Exception):
@@ -76,8 +79,19 @@ def resource_not_found(channel: str) -> RpcError:
 
 def unsupported_versions(offered: Sequence[str], supported: Sequence[str]) -> RpcError:
     """-32005; its data lists the versions this host speaks, newest first."""
+    shown = ", ".join(offered[:_SHOWN]) + (", …" if len(offered) > _SHOWN else "")
     return RpcError(
         UNSUPPORTED_PROTOCOL_VERSION,
-        f"None of the offered protocol versions is supported: {', '.join(offered) or 'none offered'}",
+        f"None of the offered protocol versions is supported: {shown or 'none offered'}",
         {"supportedVersions": list(supported)},
     )
+
+
+def auth_required(message: str, resources: Sequence[Mapping[str, Any]]) -> RpcError:
+    """-32007; its data is what to sign in to (schema: ProtectedResourceMetadata)."""
+    return RpcError(AUTH_REQUIRED, message, {"resources": list(resources)})
+
+
+def permission_denied(message: str, request: Mapping[str, Any] | None = None) -> RpcError:
+    """-32009; `request` is the `resourceRequest` that would help, where one would."""
+    return RpcError(PERMISSION_DENIED, message, {} if request is None else {"request": request})

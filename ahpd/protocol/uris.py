@@ -4,7 +4,7 @@ Sources: AHP.txt, Commands (opening), "Session URIs" and "Chat URIs".
 """
 
 import base64
-import binascii
+import re
 from enum import Enum
 from typing import Final
 from urllib.parse import unquote
@@ -16,6 +16,10 @@ AUTOMATIONS_WITH_AUTHORITY: Final = "ahp-automations://catalog"
 
 _DEFAULT_CHAT: Final = "ahp-chat://default/"
 _OPAQUE_CHAT: Final = "ahp-chat:/"
+
+_SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
+# What derives a default chat's URI pads nothing; a client that pads is understood.
+_BASE64URL: Final = re.compile(r"[A-Za-z0-9_-]+={0,2}")
 
 
 class ChannelKind(Enum):
@@ -46,9 +50,9 @@ _BY_SCHEME: Final = {
 
 
 def scheme(uri: str) -> str:
-    """The part before the first colon, lower case, or "" for a string with none."""
-    head, colon, _ = uri.partition(":")
-    return head.lower() if colon else ""
+    """The scheme of a URI, lower case, or "" for a string that begins with none."""
+    match = _SCHEME.match(uri)
+    return match[1].lower() if match is not None else ""
 
 
 def kind_of(uri: str) -> ChannelKind | None:
@@ -64,10 +68,11 @@ def kind_of(uri: str) -> ChannelKind | None:
         return None
     kind = _BY_SCHEME.get(name, ChannelKind.SESSION)
     if kind is ChannelKind.SESSION:
-        path = uri.partition(":")[2]
-        if "/changeset/" in path:
+        session, inside, _ = uri[len(name) + 1 :].partition("/changeset/")
+        if inside and session.strip("/"):
             return ChannelKind.CHANGESET
-        if path.endswith("/annotations"):
+        # A session may itself be called "annotations": then nothing is before it.
+        if session.endswith("/annotations") and session[: -len("/annotations")].strip("/"):
             return ChannelKind.ANNOTATIONS
     return kind
 
@@ -89,7 +94,9 @@ def session_id(session: str) -> str:
 
 def default_chat(session: str) -> str:
     """The chat URI a client can compute from a session's URI."""
-    encoded = base64.urlsafe_b64encode(session.encode()).decode().rstrip("=")
+    # A lone surrogate is no text, but a name made of one must not raise either.
+    raw = session.encode(errors="surrogatepass")
+    encoded = base64.urlsafe_b64encode(raw).decode().rstrip("=")
     return _DEFAULT_CHAT + encoded
 
 
@@ -106,8 +113,10 @@ def session_of_default_chat(chat: str) -> str | None:
     if not chat.startswith(_DEFAULT_CHAT):
         return None
     encoded = chat[len(_DEFAULT_CHAT) :]
+    if _BASE64URL.fullmatch(encoded) is None:
+        return None
+    digits = encoded.rstrip("=")
     try:
-        raw = base64.b64decode(encoded + "=" * (-len(encoded) % 4), altchars=b"-_", validate=True)
-        return raw.decode() or None
-    except (binascii.Error, UnicodeDecodeError):
+        return base64.urlsafe_b64decode(digits + "=" * (-len(digits) % 4)).decode() or None
+    except ValueError:  # a length no bytes have, or bytes that are no UTF-8
         return None

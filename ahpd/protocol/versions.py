@@ -9,6 +9,7 @@ from typing import Final
 
 from ahpd.protocol.actions import introduced_in
 from ahpd.protocol.errors import invalid_params, unsupported_versions
+from ahpd.protocol.validators import quoted
 
 Version = tuple[int, int, int]
 
@@ -38,7 +39,8 @@ def negotiate(offered: Sequence[str]) -> str:
     for index, entry in enumerate(offered):
         if parse(entry) is None:
             raise invalid_params(
-                f"protocolVersions[{index}]: {entry!r} is not a MAJOR.MINOR.PATCH version"
+                f"params.protocolVersions[{index}]: expected a MAJOR.MINOR.PATCH version,"
+                f" found {quoted(entry)}"
             )
     for version in SUPPORTED:
         if version in offered:
@@ -49,7 +51,7 @@ def negotiate(offered: Sequence[str]) -> str:
 def shows(version: str, action_type: str) -> bool:
     """Whether a connection that agreed on `version` is sent an action of this type.
 
-    A type the table does not know is shown to everyone: it came after us, and a
+    `version` is one that was negotiated. A type the table does not know is shown to everyone: it came after us, and a
     client that does not know it leaves its state unchanged.
     """
     since = introduced_in(action_type)

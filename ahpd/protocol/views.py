@@ -33,9 +33,9 @@ def chat_view(state: State, turns: int | None) -> State:
 
 def requested_turns(view: Any) -> int | None:
     """How many turns a subscribe's `view` asks for; None where it names no count."""
-    if not isinstance(view, dict) or "turns" not in view:
+    count = view.get("turns") if isinstance(view, dict) else None
+    if count is None:
         return None
-    count = view["turns"]
     if isinstance(count, float) and count.is_integer():
         count = int(count)
     if isinstance(count, int) and not isinstance(count, bool) and count > 0:
