@@ -8,10 +8,10 @@ it and takes a later number. A subscribe registers and reads in one step.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 import attrs
+from twisted.application.service import Service
 from twisted.logger import Logger
 
 from ahpd.channels.envelope import Envelope, Origin
@@ -27,6 +27,8 @@ log = Logger()
 
 #: Told of every envelope applied on a channel, after its subscribers were.
 Observer = Callable[[Envelope], None]
+#: Told of a channel that is gone and of who was watching it.
+ClosedHook = Callable[[str, Collection[ISubscriber]], None]
 
 
 @attrs.define(eq=False)
@@ -46,14 +48,19 @@ class _Pending:
     sender: ISubscriber | None = None
 
 
-class ChannelStore:
+class ChannelStore(Service):
     """All channels of one host. `replay_bytes` bounds the replay buffer; 0 is no limit."""
+
+    name = "channels"
 
     def __init__(self, replay_bytes: int = 32 * 1024 * 1024) -> None:
         self.replay = ReplayBuffer(replay_bytes)
         self._seq = 0
         self._channels: dict[str, _Channel] = {}
         self._watchers: dict[str, dict[ISubscriber, None]] = {}
+        self._watched: dict[ISubscriber, set[str]] = {}
+        #: Called when a channel is gone for good.
+        self.on_closed: ClosedHook = lambda channel, watchers: None
         self._queue: deque[_Pending] = deque()
         self._dispatching = False
 
@@ -79,7 +86,10 @@ class ChannelStore:
     def close(self, channel: str) -> None:
         """Let go of a channel's state and of everybody's subscription to it."""
         self._channels.pop(channel, None)
-        self._watchers.pop(channel, None)
+        watchers = tuple(self._watchers.get(channel, ()))
+        for subscriber in watchers:
+            self.unsubscribe(channel, subscriber)
+        self.on_closed(channel, watchers)
 
     def is_open(self, channel: str) -> bool:
         """Whether this host holds the channel's state."""
@@ -93,6 +103,21 @@ class ChannelStore:
         """The state, or None for a channel this host holds nothing under."""
         held = self._channels.get(channel)
         return None if held is None else held.state
+
+    def amend(self, channel: str, fields: Mapping[str, object]) -> None:
+        """Move fields of a state that no action of the protocol carries; None takes one out.
+
+        There are two: a chat's held title and a session's activity (AHP.txt,
+        `session/titleChanged` and `session/activityChanged`). Nothing is said for it, so
+        whoever amends says what clients are owed. `KeyError` for a closed channel.
+        """
+        held = self._channels[channel]
+        for key, value in fields.items():
+            if value is None:
+                held.state.pop(key, None)
+            else:
+                held.state[key] = value
+        held.snapshots.clear()
 
     # -- actions --------------------------------------------------------------
 
@@ -185,14 +210,29 @@ class ChannelStore:
     def subscribe(self, channel: str, subscriber: ISubscriber) -> None:
         """Send `subscriber` what is said on `channel` from now on. Again is no error."""
         self._watchers.setdefault(channel, {})[subscriber] = None
+        self._watched.setdefault(subscriber, set()).add(channel)
 
     def unsubscribe(self, channel: str, subscriber: ISubscriber) -> None:
         """Stop. One that was not subscribed is no error."""
         watchers = self._watchers.get(channel)
-        if watchers is not None:
-            watchers.pop(subscriber, None)
-            if not watchers:
-                del self._watchers[channel]
+        if watchers is None or subscriber not in watchers:
+            return
+        del watchers[subscriber]
+        if not watchers:
+            del self._watchers[channel]
+        watched = self._watched[subscriber]
+        watched.discard(channel)
+        if not watched:
+            del self._watched[subscriber]
+
+    def leave(self, subscriber: ISubscriber) -> None:
+        """Take every subscription of `subscriber` away: its connection is gone."""
+        for channel in tuple(self._watched.get(subscriber, ())):
+            self.unsubscribe(channel, subscriber)
+
+    def is_watching(self, channel: str, subscriber: ISubscriber) -> bool:
+        """Whether `subscriber` is sent what is said on `channel`."""
+        return subscriber in self._watchers.get(channel, ())
 
     def watchers(self, channel: str) -> Iterator[ISubscriber]:
         """Who watches `channel` now."""
@@ -220,10 +260,3 @@ def _deliver(subscriber: ISubscriber, envelope: Envelope) -> None:
         subscriber.deliver(envelope)
     except Exception:
         log.failure("a subscriber of {channel} failed", channel=envelope.channel)
-
-
-def snapshot_value(snapshot: State) -> Any:
-    """A snapshot with its state decoded, for callers inside the process."""
-    from ahpd.wire.codec import decode
-
-    return {**snapshot, "state": decode(bytes(snapshot["state"]))}

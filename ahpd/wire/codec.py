@@ -4,7 +4,8 @@ msgspec encodes an envelope in about a microsecond; `GrowingText` inside a state
 joined here and nowhere else.
 """
 
-from typing import Any
+import re
+from typing import Any, Final
 
 import msgspec
 
@@ -29,15 +30,34 @@ encode = _encoder.encode
 def decode(data: bytes | str) -> Any:
     """The JSON value in `data`.
 
-    Raises `ValueError` in words that say what is wrong and where; `RecursionError`
-    for nesting deeper than this process can follow is raised as `ValueError` too.
+    Raises `ValueError` in words that say what is wrong and where, for nesting deeper
+    than this process can follow too. Half of a surrogate pair, which a JavaScript
+    client writes when it cuts a string, reads as U+FFFD.
     """
     try:
         return _decoder.decode(data)
     except RecursionError:
         raise ValueError("JSON is nested too deeply") from None
-    except msgspec.DecodeError as error:  # a ValueError already, without its class's name
+    except msgspec.DecodeError as error:
+        raw = data.encode() if isinstance(data, str) else data
+        mended = _SURROGATES.sub(_mend, raw)
+        if mended != raw:
+            return decode(mended)
         raise ValueError(str(error)) from None
+
+
+# An escaped backslash, a whole pair, or half of one: in this order, so that the
+# first two are stepped over.
+_SURROGATES: Final = re.compile(
+    rb"\\\\"
+    rb"|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    rb"|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
+)
+
+
+def _mend(match: re.Match[bytes]) -> bytes:
+    found = match.group()
+    return rb"\ufffd" if len(found) == 6 else found
 
 
 class Frame:

@@ -1,0 +1,190 @@
+"""`ping`, `initialize` and `reconnect` (AHP.txt, Commands and its opening)."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from twisted.internet.defer import Deferred, DeferredList
+from twisted.logger import Logger
+
+from ahpd.channels.directory import ChannelDirectory
+from ahpd.channels.store import ChannelStore
+from ahpd.commands.subscriptions import Subscriptions
+from ahpd.interfaces import Command
+from ahpd.peers.clients import ClientRegistry
+from ahpd.peers.peer import Peer
+from ahpd.protocol import State
+from ahpd.protocol.errors import INVALID_REQUEST, NOT_FOUND, RpcError, invalid_params
+from ahpd.protocol.uris import ChannelKind, canonical, kind_of
+from ahpd.protocol.versions import negotiate
+from ahpd.wire.codec import Encoded
+
+log = Logger()
+
+#: A first subscription to one of these whose state is not held here is taken
+#: without a snapshot, and its client is owed one at its reconnect.
+_OWED_KINDS = frozenset({ChannelKind.SESSION, ChannelKind.CHAT, ChannelKind.TERMINAL})
+
+
+class Handshake:
+    """How a connection becomes a client's. `describe()` is what the host says of itself.
+
+    `describe` answers the InitializeResult's optional members: `serverInfo`,
+    `defaultDirectory` and whatever this host was given.
+    """
+
+    def __init__(
+        self,
+        store: ChannelStore,
+        directory: ChannelDirectory,
+        subscriptions: Subscriptions,
+        clients: ClientRegistry,
+        describe: Callable[[], State],
+    ) -> None:
+        self._store = store
+        self._directory = directory
+        self._subscriptions = subscriptions
+        self._clients = clients
+        self._describe = describe
+
+    def commands(self) -> Mapping[str, Command]:
+        """The requests served here, by method."""
+        return {"ping": self.ping, "initialize": self.initialize, "reconnect": self.reconnect}
+
+    def ping(self, peer: Peer, params: dict[str, Any]) -> None:
+        """A round trip, before the handshake too."""
+
+    # -- initialize -----------------------------------------------------------
+
+    def initialize(self, peer: Peer, params: dict[str, Any]) -> State | Awaitable[State]:
+        """An InitializeResult, with the snapshots of the first subscriptions in it."""
+        _only_once(peer)
+        version = negotiate(params["protocolVersions"])
+        client_id = _client_id(params)
+        info, locale = params.get("clientInfo"), params.get("locale")
+        record = self._clients.introduce(client_id, version, info, locale)
+        peer.agree(record, version, locale)
+        self._clients.connected(record)
+        log.info("{who} speaks {version}", who=peer.name, version=version)
+        channels = list(dict.fromkeys(params.get("initialSubscriptions") or ()))
+        waking = self._wake(channel for channel in channels if not self._is_owed(channel))
+        if waking is None:
+            return self._introduced(peer, channels)
+        return self._introduced_later(peer, channels, waking)
+
+    async def _introduced_later(
+        self, peer: Peer, channels: list[str], waking: Awaitable[Any]
+    ) -> State:
+        await waking
+        return self._introduced(peer, channels)
+
+    def _introduced(self, peer: Peer, channels: list[str]) -> State:
+        snapshots = []
+        for channel in channels:
+            name = self._directory.resolve(channel)
+            if name is not None and self._store.is_open(name):
+                snapshots.append(self._subscriptions.join(peer, name, channel))
+            elif self._is_owed(channel):
+                held_under = name or canonical(channel)
+                self._store.subscribe(held_under, peer)
+                peer.agreed().owed.add(held_under)
+        return {
+            "protocolVersion": peer.version,
+            "serverSeq": self._store.server_seq,
+            "snapshots": snapshots,
+            **self._describe(),
+        }
+
+    def _is_owed(self, channel: str) -> bool:
+        name = self._directory.resolve(channel) or canonical(channel)
+        return kind_of(name) in _OWED_KINDS and not self._store.is_open(name)
+
+    # -- reconnect ------------------------------------------------------------
+
+    def reconnect(self, peer: Peer, params: dict[str, Any]) -> State | Awaitable[State]:
+        """A ReconnectResult: what was missed, or whole snapshots where that is not held."""
+        _only_once(peer)
+        client_id = _client_id(params)
+        record = self._clients.find(client_id)
+        if record is None:
+            raise RpcError(NOT_FOUND, f"Reconnect client not found: {client_id}")
+        locale = (params.get("_meta") or {}).get("ahpd.locale")
+        if isinstance(locale, str):
+            record.locale = locale
+        peer.agree(record, record.version, record.locale)
+        self._clients.connected(record)
+        log.info("{who} is back, {version}", who=peer.name, version=record.version)
+        waking = self._wake(params["subscriptions"])
+        if waking is None:
+            return self._rejoined(peer, params)
+        return self._rejoined_later(peer, params, waking)
+
+    async def _rejoined_later(
+        self, peer: Peer, params: dict[str, Any], waking: Awaitable[Any]
+    ) -> State:
+        await waking
+        return self._rejoined(peer, params)
+
+    def _rejoined(self, peer: Peer, params: dict[str, Any]) -> State:
+        """Join every channel at once, so that nothing said meanwhile comes twice or not at all."""
+        owed = peer.agreed().owed
+        joined: dict[str, str] = {}
+        missing: list[str] = []
+        for channel in dict.fromkeys(params["subscriptions"]):
+            name = self._directory.resolve(channel)
+            if name is None or not self._store.is_open(name):
+                missing.append(channel)
+                owed.discard(name or canonical(channel))
+                continue
+            joined[channel] = name
+            if peer.connected:
+                self._store.subscribe(name, peer)
+        names = set(joined.values())
+        last_seen = int(params["lastSeenServerSeq"])
+        if owed.isdisjoint(names) and self._store.replay.covers(last_seen, self._store.server_seq):
+            actions = [
+                Encoded(envelope.body)
+                for envelope in self._store.replay.after(last_seen, names)
+                if peer.sees(envelope.type)
+            ]
+            return {"type": "replay", "actions": actions, "missing": missing}
+        owed -= names
+        snapshots = [
+            self._subscriptions.snapshot(name, channel) for channel, name in joined.items()
+        ]
+        return {"type": "snapshot", "snapshots": snapshots}
+
+    # -- both -----------------------------------------------------------------
+
+    def _wake(self, channels: Any) -> Awaitable[Any] | None:
+        """Wait for every channel that has to be woken; None where none has."""
+        waiting = []
+        for channel in channels:
+            name = self._directory.resolve(channel)
+            waking = None if name is None else self._directory.ready(name)
+            if waking is not None:
+                waiting.append(Deferred.fromCoroutine(_settled(channel, waking)))
+        return DeferredList(waiting) if waiting else None
+
+
+async def _settled(channel: str, waking: Awaitable[None]) -> None:
+    try:
+        await waking
+    except RpcError as error:
+        log.info("{channel} could not be opened: {words}", channel=channel, words=error.message)
+    except Exception:
+        log.failure("{channel} could not be opened", channel=channel)
+
+
+def _only_once(peer: Peer) -> None:
+    if peer.record is not None:
+        raise RpcError(
+            INVALID_REQUEST,
+            f"This connection is client {peer.record.client_id}'s already; open another one",
+        )
+
+
+def _client_id(params: dict[str, Any]) -> str:
+    client_id: str = params["clientId"]
+    if not client_id:
+        raise invalid_params("params.clientId: expected a string with something in it")
+    return client_id

@@ -1,0 +1,91 @@
+"""`subscribe` and `unsubscribe` (AHP.txt, Commands).
+
+A channel holds one subscription per connection. The snapshot is read in the same
+step in which the subscriber is registered, so nothing is missed and nothing comes
+twice; a channel that has to be woken is awaited before that step.
+"""
+
+from collections.abc import Awaitable, Mapping
+from typing import Any
+
+from ahpd.channels.directory import ChannelDirectory
+from ahpd.channels.store import ChannelStore
+from ahpd.interfaces import Command
+from ahpd.peers.peer import Peer
+from ahpd.protocol import State
+from ahpd.protocol.errors import internal_error
+from ahpd.protocol.uris import ROOT, canonical
+from ahpd.protocol.views import requested_turns
+
+
+class Subscriptions:
+    """Who is sent what, and what each subscribe is answered with."""
+
+    def __init__(self, store: ChannelStore, directory: ChannelDirectory) -> None:
+        self._store = store
+        self._directory = directory
+
+    def commands(self) -> Mapping[str, Command]:
+        """The requests served here, by method."""
+        return {"subscribe": self.subscribe}
+
+    def notifications(self) -> Mapping[str, Command]:
+        """The notifications served here, by method."""
+        return {"unsubscribe": self.unsubscribe}
+
+    def subscribe(self, peer: Peer, params: dict[str, Any]) -> State | Awaitable[State]:
+        """A SubscribeResult: the channel's snapshot, at the number it was registered at."""
+        requested: str = params["channel"]
+        name = self._directory.resolve(requested)
+        if name is None:
+            raise self._directory.not_found(requested)
+        waking = self._directory.ready(name)
+        if waking is not None:
+            return self._subscribe_later(peer, name, params, waking)
+        peer.places.pop(name, None)
+        return self._joined(peer, name, params)
+
+    async def _subscribe_later(
+        self, peer: Peer, name: str, params: dict[str, Any], waking: Awaitable[None]
+    ) -> State:
+        place = object()
+        if not self._store.is_watching(name, peer):
+            peer.places[name] = place
+        await waking
+        if peer.places.get(name) is place:
+            del peer.places[name]
+        elif not self._store.is_watching(name, peer):
+            raise internal_error(f"Subscription cancelled: {params['channel']}")
+        if not peer.connected:
+            raise internal_error(f"Subscription cancelled: {params['channel']}")
+        return self._joined(peer, name, params)
+
+    def _joined(self, peer: Peer, name: str, params: dict[str, Any]) -> State:
+        delivery = params.get("delivery") or {}
+        peer.set_window(name, delivery.get("maxLatencyMs") or 0)
+        snapshot = self.join(peer, name, params["channel"], requested_turns(params.get("view")))
+        return {"snapshot": snapshot}
+
+    def join(self, peer: Peer, name: str, requested: str, turns: int | None = None) -> State:
+        """Register `peer` on a held channel and read it, in one step. A Snapshot."""
+        self._store.subscribe(name, peer)
+        peer.agreed().owed.discard(name)
+        return self.snapshot(name, requested, turns)
+
+    def snapshot(self, name: str, requested: str, turns: int | None = None) -> State:
+        """A held channel's Snapshot, under the spelling it was asked for by.
+
+        The root answers under its own name whatever spelling asked for it.
+        """
+        return self._store.snapshot(name, turns, name if name == ROOT else requested)
+
+    def unsubscribe(self, peer: Peer, params: dict[str, Any]) -> None:
+        """Stop sending a channel to this connection; one that was not watched is no error."""
+        requested = params.get("channel")
+        if not isinstance(requested, str):
+            return
+        name = self._directory.resolve(requested) or canonical(requested)
+        peer.places.pop(name, None)
+        peer.set_window(name, 0)
+        self._store.unsubscribe(name, peer)
+        peer.agreed().owed.discard(name)

@@ -1,0 +1,304 @@
+"""One connection: messages in, answers, actions and requests of ours out.
+
+The contract of the wire, in one place. A frame is one JSON-RPC message. Nothing but
+`ping` is served before `initialize` or `reconnect`. A request is answered once, in
+whatever order its work ends: -32601 for a method this host does not serve, -32602
+naming the wrong parameter's path, and a literal channel is held to (AHP.txt,
+Commands). `unsubscribe` and `dispatchAction` are notifications and get no answer.
+What is said on a watched channel comes in order, each envelope once, projected for
+the version this connection agreed on; a client that stops reading is closed, and
+costs nobody else anything.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.interfaces import IReactorTime
+from twisted.logger import Logger
+from zope.interface import implementer
+
+from ahpd.channels.envelope import Envelope
+from ahpd.interfaces import (
+    ClientRecord,
+    Command,
+    ICaller,
+    IConnection,
+    IMessageHandler,
+    ISubscriber,
+)
+from ahpd.peers.delivery import DeltaMerger
+from ahpd.peers.outbox import Outbox
+from ahpd.protocol import State
+from ahpd.protocol.actions import ACTIONS
+from ahpd.protocol.check import ShapeError, check
+from ahpd.protocol.errors import (
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    RpcError,
+    internal_error,
+    invalid_params,
+    method_not_found,
+)
+from ahpd.protocol.methods import COMMANDS
+from ahpd.protocol.uris import canonical
+from ahpd.protocol.versions import NEWEST, shows
+from ahpd.wire import jsonrpc
+from ahpd.wire.codec import Frame
+
+log = Logger()
+
+#: Served before the handshake: how a client finds out it can talk at all.
+_BEFORE_HANDSHAKE = frozenset({"ping", "initialize", "reconnect"})
+#: Their literal channel is taken as said, whatever it is.
+_ANY_CHANNEL = frozenset({"ping", "initialize"})
+
+
+def hidden_types(version: str) -> frozenset[str]:
+    """The action types a connection at `version` is not sent."""
+    return frozenset(name for name in ACTIONS if not shows(version, name))
+
+
+@implementer(IMessageHandler, ISubscriber, ICaller)
+class Peer:
+    """The host's end of one connection.
+
+    `commands` and `notifications` are what this host serves, by method; `closed` is
+    called once when the connection is gone.
+    """
+
+    def __init__(
+        self,
+        connection: IConnection,
+        connection_id: int,
+        clock: IReactorTime,
+        commands: Mapping[str, Command],
+        notifications: Mapping[str, Command],
+        queue_limit: Callable[[], int],
+        closed: Callable[["Peer"], None],
+    ) -> None:
+        self.connection_id = connection_id
+        self.record: ClientRecord | None = None
+        self.version = NEWEST
+        self.locale: str | None = None
+        self.connected = True
+        #: The subscription in the making on each channel: one place per channel.
+        self.places: dict[str, object] = {}
+        self._connection = connection
+        self._commands = commands
+        self._notifications = notifications
+        self._closed = closed
+        self._hidden: frozenset[str] = frozenset()
+        self._outbox = Outbox(connection, queue_limit, lambda: self.name)
+        self._merger = DeltaMerger(clock, self._outbox.send)
+        self._windows: dict[str, float] = {}
+        self._asked: dict[jsonrpc.MessageId, Deferred[Any]] = {}
+        self._next_id = 0
+        self._answering: set[Deferred[None]] = set()
+
+    @property
+    def name(self) -> str:
+        """Who this is, for the log: the client's id where it said one, and its address."""
+        if self.record is None:
+            return self._connection.name
+        return f"client {self.record.client_id} ({self._connection.name})"
+
+    # -- the handshake --------------------------------------------------------
+
+    def agree(self, record: ClientRecord, version: str, locale: str | None) -> None:
+        """The handshake is through: who this is and which version it speaks."""
+        self.record = record
+        self.version = version
+        self.locale = locale
+        self._hidden = hidden_types(version)
+
+    def agreed(self) -> ClientRecord:
+        """The client of this connection. Raises `RpcError` -32600 before the handshake."""
+        if self.record is None:
+            raise RpcError(INVALID_REQUEST, "Send initialize or reconnect first")
+        return self.record
+
+    def sees(self, action_type: str) -> bool:
+        """Whether this connection's version has actions of this type."""
+        return action_type not in self._hidden
+
+    # -- what comes in --------------------------------------------------------
+
+    def message_received(self, data: bytes) -> None:
+        """One frame from the other side."""
+        message = jsonrpc.parse(data)
+        match message:
+            case jsonrpc.Request():
+                self._requested(message)
+            case jsonrpc.Notification():
+                self._notified(message)
+            case jsonrpc.Response():
+                self._answered(message)
+            case jsonrpc.Malformed(identifier, error):
+                log.info("{who} sent no message: {words}", who=self.name, words=error.message)
+                self._send(jsonrpc.error(identifier, error))
+
+    def connection_lost(self, reason: str) -> None:
+        """The connection is gone: nothing more is sent, and whoever waits on it is told."""
+        if not self.connected:
+            return
+        self.connected = False
+        self._outbox.closed = True
+        self._merger.discard()
+        log.info("{who} disconnected: {reason}", who=self.name, reason=reason)
+        asked, self._asked = self._asked, {}
+        for waiting in asked.values():
+            waiting.errback(internal_error("The client went away before it answered"))
+        self._closed(self)
+
+    def _requested(self, request: jsonrpc.Request) -> None:
+        try:
+            answer = self._call(request.method, request.params)
+        except Exception as error:
+            self._send(jsonrpc.error(request.id, self._wire_error(request.method, error)))
+            return
+        if not isinstance(answer, Awaitable):
+            self._send(jsonrpc.result(request.id, answer))
+            return
+        task = Deferred.fromCoroutine(self._answer(request, answer))
+        if not task.called:
+            self._answering.add(task)
+            task.addBoth(lambda _: self._answering.discard(task))
+
+    async def _answer(self, request: jsonrpc.Request, answer: Awaitable[Any]) -> None:
+        try:
+            value = await answer
+        except Exception as error:
+            self._send(jsonrpc.error(request.id, self._wire_error(request.method, error)))
+        else:
+            self._send(jsonrpc.result(request.id, value))
+
+    def _call(self, method: str, params: dict[str, Any]) -> Any:
+        command = self._commands.get(method)
+        if self.record is None and method not in _BEFORE_HANDSHAKE:
+            raise RpcError(
+                INVALID_REQUEST,
+                f"{method}: send initialize or reconnect first, ping works before it",
+            )
+        if command is None:
+            raise method_not_found(method)
+        spec = COMMANDS.get(method)
+        if spec is not None:
+            if spec.channel is not None:
+                _hold_to_channel(method, params, spec.channel)
+            check(params, spec.params, at="params")
+        return command(self, params)
+
+    def _notified(self, message: jsonrpc.Notification) -> None:
+        command = self._notifications.get(message.method)
+        if command is None or self.record is None:
+            log.info(
+                "{who} sent a notification that is not served {when}: {method}",
+                who=self.name,
+                when="" if command is None else "before its handshake",
+                method=message.method[:100],
+            )
+            return
+        try:
+            command(self, message.params)
+        except (RpcError, ShapeError) as error:
+            log.info(
+                "{who}: {method}: {words}", who=self.name, method=message.method, words=str(error)
+            )
+        except Exception:
+            log.failure("{method} from {who} failed", method=message.method, who=self.name)
+
+    def _wire_error(self, method: str, error: Exception) -> RpcError:
+        if isinstance(error, RpcError):
+            return error
+        if isinstance(error, ShapeError):
+            return invalid_params(str(error))
+        if isinstance(error, CancelledError):
+            return internal_error(f"{method} was cancelled")
+        log.failure("{method} from {who} failed", method=method, who=self.name)
+        return RpcError(INTERNAL_ERROR, f"{method} failed; the host's log says why")
+
+    # -- requests of ours -----------------------------------------------------
+
+    async def request(self, method: str, params: State) -> Any:
+        """Ask the client; its result. Raises `RpcError` as it answered, -32603 when it goes."""
+        if not self.connected:
+            raise internal_error("The client is not connected")
+        self._next_id += 1
+        waiting: Deferred[Any] = Deferred()
+        self._asked[self._next_id] = waiting
+        self._send(jsonrpc.request(self._next_id, method, params))
+        return await waiting
+
+    def _answered(self, response: jsonrpc.Response) -> None:
+        waiting = self._asked.pop(response.id, None)
+        if waiting is None:
+            log.info(
+                "{who} answered a request nobody made: {id}",
+                who=self.name,
+                id=str(response.id)[:100],
+            )
+        elif response.error is None:
+            waiting.callback(response.result)
+        else:
+            code, words = response.error.get("code"), response.error.get("message")
+            waiting.errback(
+                RpcError(
+                    code if isinstance(code, int) else INTERNAL_ERROR,
+                    words
+                    if isinstance(words, str)
+                    else "The client answered an error without words",
+                    response.error.get("data"),
+                )
+            )
+
+    def send_notification(self, method: str, params: State) -> None:
+        """Tell this client alone."""
+        self._send(jsonrpc.notification(method, params))
+
+    # -- what is watched ------------------------------------------------------
+
+    def deliver(self, envelope: Envelope) -> None:
+        """Send one action of a watched channel, or hold it where a window was asked for."""
+        if envelope.type in self._hidden:
+            return
+        if self._windows:
+            self._merger.offer(envelope, self._windows.get(envelope.channel, 0))
+        else:
+            self._outbox.send(envelope.frame)
+
+    def notify(self, channel: str, method: str, frame: Frame) -> None:
+        """Send one notification of a watched channel."""
+        self._send(frame)
+
+    def lagging(self) -> bool:
+        """Whether this client has much to read and is reading it."""
+        return self._outbox.lagging()
+
+    def set_window(self, channel: str, max_latency_ms: float) -> None:
+        """Deltas of `channel` may be held this long from now on; 0 sends each as it comes."""
+        self._merger.flush()
+        if max_latency_ms > 0:
+            self._windows[channel] = max_latency_ms
+        else:
+            self._windows.pop(channel, None)
+
+    def _send(self, frame: Frame) -> None:
+        self._merger.flush()
+        self._outbox.send(frame)
+
+    def close(self, code: int, reason: str) -> None:
+        """End the connection once what was sent is out."""
+        self._connection.close(code, reason)
+
+
+def _hold_to_channel(method: str, params: dict[str, Any], channel: str) -> None:
+    named = params.get("channel")
+    if named is not None and method not in _ANY_CHANNEL:
+        if not isinstance(named, str):
+            raise invalid_params(f"params.channel: expected {channel}")
+        if canonical(named) != channel:
+            raise invalid_params(
+                f"params.channel: {method} is sent on {channel}, not on {named[:200]}"
+            )
+    params["channel"] = channel

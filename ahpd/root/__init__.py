@@ -1,0 +1,1 @@
+"""The root channel: which agents there are, how many sessions run, the host's settings."""

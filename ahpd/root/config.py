@@ -1,0 +1,52 @@
+"""The root configuration: one value per key for the whole host, as clients push them.
+
+Every key a client pushes is kept and read back, declared or not; the declared ones
+this host acts on are checked (AHP.txt, `root/configChanged` and "A client that stops
+reading").
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ahpd.interfaces import Refusal
+from ahpd.protocol import State
+
+#: The least a byte bound may be pushed down to, unless it is 0 for no limit.
+MIN_BYTES: Final = 1024 * 1024
+
+CLIENT_QUEUE_BYTES: Final = "clientQueueBytes"
+REPLAY_BYTES: Final = "replayBytes"
+_BYTE_KEYS: Final = frozenset({CLIENT_QUEUE_BYTES, REPLAY_BYTES})
+
+
+def schema() -> State:
+    """The keys this host acts on (schema: ConfigSchema)."""
+    return {
+        "type": "object",
+        "properties": {
+            CLIENT_QUEUE_BYTES: {
+                "type": "number",
+                "title": "Unread bytes that close a client",
+                "description": "0 sets no limit; otherwise at least 1048576",
+            },
+            REPLAY_BYTES: {
+                "type": "number",
+                "title": "Bytes held for clients that reconnect",
+                "description": "0 sets no limit; otherwise at least 1048576",
+            },
+        },
+    }
+
+
+def check_push(pushed: Mapping[str, Any]) -> None:
+    """Raises `Refusal` naming the key whose value this host cannot act on."""
+    for key in sorted(_BYTE_KEYS & pushed.keys()):
+        value = pushed[key]
+        whole = (
+            isinstance(value, (int, float)) and not isinstance(value, bool) and value == int(value)
+        )
+        if not whole or (value != 0 and value < MIN_BYTES):
+            raise Refusal(
+                f"config.{key}: {value!r} is not allowed; give 0 for no limit or a whole number of "
+                f"at least {MIN_BYTES}"
+            )

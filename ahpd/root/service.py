@@ -1,0 +1,63 @@
+"""What `ahp-root://` holds, and the one action a client may send there."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from zope.interface import implementer
+
+from ahpd.channels.envelope import Envelope, Origin
+from ahpd.channels.store import ChannelStore
+from ahpd.interfaces import IActionHandler, IAgent, Refusal
+from ahpd.protocol import Action, State
+from ahpd.protocol.uris import ROOT, ChannelKind
+from ahpd.root.config import CLIENT_QUEUE_BYTES, REPLAY_BYTES, check_push, schema
+
+
+@implementer(IActionHandler)
+class RootService:
+    """The root channel of one host. The byte bounds are the configured ones, in bytes."""
+
+    def __init__(
+        self,
+        store: ChannelStore,
+        agents: Iterable[IAgent],
+        client_queue_bytes: int,
+        replay_bytes: int,
+    ) -> None:
+        self._store = store
+        self._defaults = {CLIENT_QUEUE_BYTES: client_queue_bytes, REPLAY_BYTES: replay_bytes}
+        state: State = {
+            "agents": [agent.info() for agent in agents],
+            "activeSessions": 0,
+            "config": {"schema": schema(), "values": dict(self._defaults)},
+        }
+        store.open(ROOT, ChannelKind.ROOT, state, self._applied)
+
+    def client_queue_bytes(self) -> int:
+        """How many unread bytes close a client now; 0 for no limit."""
+        return self._bytes(CLIENT_QUEUE_BYTES)
+
+    def agents_changed(self, agents: Iterable[IAgent]) -> None:
+        """Say the list of agents where it differs from the one last said."""
+        shown = [agent.info() for agent in agents]
+        if shown != self._store.state(ROOT)["agents"]:
+            self._store.dispatch(ROOT, {"type": "root/agentsChanged", "agents": shown})
+
+    def handle(self, channel: str, action: Action, origin: Origin) -> None:
+        """`root/configChanged`. One that leaves every value as it is is neither kept nor said."""
+        if action["type"] != "root/configChanged":
+            raise Refusal(f"{action['type']} is not an action of {ROOT}")
+        pushed: dict[str, Any] = action["config"]
+        check_push(pushed)
+        held = self._store.state(ROOT)["config"]["values"]
+        after = pushed if action.get("replace") else {**held, **pushed}
+        if after != held:
+            self._store.dispatch(ROOT, action, origin)
+
+    def _applied(self, envelope: Envelope) -> None:
+        if envelope.type == "root/configChanged":
+            self._store.replay.max_bytes = self._bytes(REPLAY_BYTES)
+
+    def _bytes(self, key: str) -> int:
+        values = self._store.state(ROOT)["config"]["values"]
+        return int(values.get(key, self._defaults[key]))

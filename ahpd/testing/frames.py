@@ -1,0 +1,200 @@
+"""Holds a host to the shapes of AHP 1.0.0, frame by frame.
+
+A `FrameChecker` watches one connection from both sides. It knows what the client
+asked, so it knows what an answer has to look like, and it raises for the first thing
+the host says that the protocol does not declare: an undeclared key, a missing one, a
+value of another type, an answer nobody asked for.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ahpd.protocol import errors
+from ahpd.protocol.actions import ACTIONS, belongs_on
+from ahpd.protocol.check import ShapeError, check, check_strict
+from ahpd.protocol.methods import COMMANDS, NOTIFICATIONS, is_extension
+from ahpd.protocol.shapes import shape
+from ahpd.protocol.uris import kind_of
+
+_ENVELOPE: Final = "envelopes.ActionEnvelope"
+_SNAPSHOT: Final = "envelopes.Snapshot"
+_RESPONSE: Final = "rpc.JsonRpcSuccessResponse"
+_ERROR_RESPONSE: Final = "rpc.JsonRpcErrorResponse"
+_REQUEST: Final = "rpc.JsonRpcRequest"
+_NOTIFICATION: Final = "rpc.JsonRpcNotification"
+
+_ERROR_CODES: Final = frozenset(
+    value for name, value in vars(errors).items() if name.isupper() and isinstance(value, int)
+)
+#: What answers a frame that could not be read well enough to be a request.
+_UNREADABLE: Final = frozenset({errors.PARSE_ERROR, errors.INVALID_REQUEST})
+
+_Id = tuple[bool, Any]
+
+
+class FrameChecker:
+    """Checks everything a host sends on one connection.
+
+    Hand it each decoded message as it passes: `client_sent` and `host_sent`. Messages
+    of extension methods pass unchecked.
+
+    `foreign` is for tests whose clients send what 1.0.0 does not declare: a host shows
+    that as it was sent, so clients' actions, states, results and notifications are then
+    checked leniently. The host's own actions and its errors stay strict.
+    """
+
+    def __init__(self, foreign: bool = False) -> None:
+        self._check_shown = check if foreign else check_strict
+        self._asked: dict[_Id, list[str]] = {}
+
+    def client_sent(self, message: Any) -> None:
+        """Note what the client sends. Never raises: a client may send anything."""
+        if not isinstance(message, dict):
+            return
+        method, identifier = message.get("method"), message.get("id")
+        if isinstance(method, str) and _is_id(identifier):
+            self._asked.setdefault(_key(identifier), []).append(method)
+
+    def host_sent(self, message: Any) -> None:
+        """Raise `AssertionError`, naming the frame and the path, unless the host may send this."""
+        try:
+            self._host_sent(message)
+        except ShapeError as error:
+            raise AssertionError(f"the host sent what AHP does not declare: {error}") from None
+
+    def unanswered(self) -> list[str]:
+        """The methods of requests that have no answer yet."""
+        return [method for methods in self._asked.values() for method in methods]
+
+    def _host_sent(self, message: Any) -> None:
+        if not isinstance(message, dict):
+            raise ShapeError("message", type(message).__name__, "an object")
+        if "method" in message:
+            self._called(message)
+        elif "error" in message:
+            self._failed(message)
+        else:
+            self._answered(message)
+
+    # -- answers --------------------------------------------------------------
+
+    def _answered(self, message: dict[str, Any]) -> None:
+        check_strict(message, shape(_RESPONSE), at="response")
+        method = self._asked_method(message["id"])
+        if method is None:
+            raise ShapeError("response.id", repr(message["id"]), "the id of a waiting request")
+        if is_extension(method):
+            return
+        if method not in COMMANDS:
+            raise ShapeError(method, "a result", "an error, for a method AHP does not have")
+        at = f"{method}.result"
+        result = message["result"]
+        self._check_contents(result, at)
+        # The states and actions inside were held to shapes of their own, by their kind.
+        self._check_shown(result, COMMANDS[method].result, at)
+
+    def _failed(self, message: dict[str, Any]) -> None:
+        check_strict(message, shape(_ERROR_RESPONSE), at="response")
+        identifier, error = message["id"], message["error"]
+        method = None if identifier is None else self._asked_method(identifier)
+        code = error["code"]
+        if method is None and code not in _UNREADABLE:
+            raise ShapeError("response.id", repr(identifier), "the id of a waiting request")
+        at = f"{method or 'response'}.error"
+        if method is not None and is_extension(method):
+            return
+        if code not in _ERROR_CODES:
+            raise ShapeError(f"{at}.code", repr(code), "a code of JSON-RPC or of AHP")
+        data_shape = shape("rpc.ERROR_DATA").get(code)
+        if data_shape is not None:
+            check_strict(error.get("data"), data_shape, f"{at}.data")
+
+    def _asked_method(self, identifier: Any) -> str | None:
+        key = _key(identifier)
+        methods = self._asked.get(key)
+        if not methods:
+            return None
+        method = methods.pop(0)
+        if not methods:
+            del self._asked[key]
+        return method
+
+    # -- requests and notifications of the host -------------------------------
+
+    def _called(self, message: dict[str, Any]) -> None:
+        method = message["method"]
+        is_request = "id" in message
+        check_strict(message, shape(_REQUEST if is_request else _NOTIFICATION), at="message")
+        if is_extension(method):
+            return
+        params = message.get("params")
+        if is_request:
+            command = COMMANDS.get(method)
+            if command is None or command.direction != "both":
+                raise ShapeError("message.method", repr(method), "a request a client serves")
+            check_strict(params, command.params, f"{method}.params")
+            return
+        notification = NOTIFICATIONS.get(method)
+        if notification is None or notification.direction != "server":
+            raise ShapeError("message.method", repr(method), "a notification a host sends")
+        if method == "action":
+            self._check_envelope(params, "action.params")
+        else:
+            self._check_shown(params, notification.params, f"{method}.params")
+
+    # -- what travels inside --------------------------------------------------
+
+    def _check_contents(self, result: Any, at: str) -> None:
+        """Check the snapshots and envelopes of a result, where it has any."""
+        if not isinstance(result, Mapping):
+            return
+        if "snapshot" in result:
+            self._check_snapshot(result["snapshot"], f"{at}.snapshot")
+        for name, look in (("snapshots", self._check_snapshot), ("actions", self._check_envelope)):
+            members = result.get(name)
+            if isinstance(members, list):
+                for index, member in enumerate(members):
+                    look(member, f"{at}.{name}[{index}]")
+
+    def _check_snapshot(self, snapshot: Any, at: str) -> None:
+        """By the kind of channel, whose words say more than "none of the ten states"."""
+        if not isinstance(snapshot, Mapping) or not isinstance(snapshot.get("resource"), str):
+            check_strict(snapshot, shape(_SNAPSHOT), at)
+            return
+        kind = kind_of(snapshot["resource"])
+        if kind is None:
+            raise ShapeError(f"{at}.resource", repr(snapshot["resource"]), "a channel with a state")
+        self._check_shown(snapshot.get("state"), shape("envelopes.STATES")[kind], f"{at}.state")
+        self._check_shown(snapshot, shape(_SNAPSHOT), at)
+
+    def _check_envelope(self, envelope: Any, at: str) -> None:
+        check_strict(envelope, shape(_ENVELOPE), at)
+        if "rejectionReason" in envelope:
+            # A refused action is shown as it was sent, and may be wrong in any way.
+            if "origin" not in envelope:
+                raise ShapeError(f"{at}.origin", "nothing", "the client whose action was refused")
+            return
+        action = envelope["action"]
+        spec = ACTIONS.get(action["type"])
+        if spec is None:
+            raise ShapeError(f"{at}.action.type", repr(action["type"]), "an action of AHP")
+        kind = kind_of(envelope["channel"])
+        if kind is None or not belongs_on(spec.type, kind):
+            raise ShapeError(
+                f"{at}.channel", repr(envelope["channel"]), f"{spec.kind.value} channel"
+            )
+        if "origin" in envelope:
+            if not spec.client_dispatchable:
+                raise ShapeError(f"{at}.origin", f"one on {spec.type}", "none on a host's action")
+            self._check_shown(action, spec.shape, f"{at}.action")
+        else:
+            check_strict(action, spec.shape, f"{at}.action")
+
+
+def _is_id(identifier: Any) -> bool:
+    return isinstance(identifier, (str, int, float)) and not isinstance(identifier, bool)
+
+
+def _key(identifier: Any) -> _Id:
+    """Ids 1 and "1" are two; 1 and 1.0 are one number."""
+    return isinstance(identifier, str), identifier

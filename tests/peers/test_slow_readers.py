@@ -1,0 +1,77 @@
+"""A client that stops reading is named, closed and costs nobody anything."""
+
+from twisted.logger import globalLogPublisher
+
+from ahpd.peers.outbox import LAG, Outbox
+from ahpd.wire.codec import Frame
+
+
+class Stub:
+    name = "stub"
+
+    def __init__(self):
+        self.sent = 0
+        self.pending = 0
+        self.moving = True
+        self.aborted = 0
+
+    def send(self, frame):
+        self.sent += 1
+
+    def pending_bytes(self):
+        return self.pending
+
+    def progressing(self):
+        return self.moving
+
+    def abort(self):
+        self.aborted += 1
+
+
+def outbox(connection, limit=1000):
+    return Outbox(connection, lambda: limit, lambda: "client slow (stub)")
+
+
+def test_past_the_limit_it_is_closed_and_not_written_to():
+    connection = Stub()
+    box = outbox(connection)
+    box.send(Frame(b"1"))
+    connection.pending = 1000
+    box.send(Frame(b"2"))
+    connection.pending = 1001
+    events = []
+    globalLogPublisher.addObserver(events.append)
+    try:
+        box.send(Frame(b"3"))
+        box.send(Frame(b"4"))
+    finally:
+        globalLogPublisher.removeObserver(events.append)
+    assert (connection.sent, connection.aborted) == (2, 1)
+    assert [event["who"] for event in events if "who" in event] == ["client slow (stub)"]
+
+
+def test_no_limit_never_closes():
+    connection = Stub()
+    connection.pending = 10**12
+    box = outbox(connection, limit=0)
+    box.send(Frame(b"x"))
+    assert (connection.sent, connection.aborted) == (1, 0)
+
+
+def test_a_wire_that_cannot_say_is_never_closed():
+    connection = Stub()
+    connection.pending = None
+    box = outbox(connection, limit=1)
+    box.send(Frame(b"x"))
+    assert connection.sent == 1
+    assert not box.lagging()
+
+
+def test_lagging_is_owing_much_and_working_on_it():
+    connection = Stub()
+    box = outbox(connection, limit=0)
+    assert not box.lagging()
+    connection.pending = LAG + 1
+    assert box.lagging()
+    connection.moving = False
+    assert not box.lagging(), "one that does not read slows nobody"
