@@ -1,1 +1,1 @@
-"""..."""
+"""Helpers for agent backends, and the demo agent."""

@@ -1,0 +1,183 @@
+"""What a turn says, in the words of its parts rather than of its actions.
+
+Every action written here fits its shape (AHP.txt, "Turns" and "Tool calls"): a part
+is opened before anything is appended to it, and a tool call goes through its states
+in order.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from ahpd.interfaces import ITurnOutput
+from ahpd.protocol import Action, State
+
+#: The actions a turn may say of itself; its start and its end are the host's.
+TURN_ACTIONS: Final = frozenset(
+    {
+        "chat/activityChanged",
+        "chat/delta",
+        "chat/reasoning",
+        "chat/responsePart",
+        "chat/toolCallAuthRequired",
+        "chat/toolCallAuthResolved",
+        "chat/toolCallComplete",
+        "chat/toolCallConfirmed",
+        "chat/toolCallContentChanged",
+        "chat/toolCallDelta",
+        "chat/toolCallReady",
+        "chat/toolCallResultConfirmed",
+        "chat/toolCallStart",
+        "chat/usage",
+    }
+)
+
+_DELTA: Final = {"markdown": "chat/delta", "reasoning": "chat/reasoning"}
+
+
+def text_content(text: str) -> State:
+    """A text block of a tool's result (schema: ToolResultTextContent)."""
+    return {"type": "text", "text": text}
+
+
+class TextPart:
+    """Markdown or reasoning that grows. Made by `TurnWriter`."""
+
+    def __init__(self, emit: Callable[[Action], None], turn_id: str, kind: str, id: str) -> None:  # noqa: A002
+        self.id = id
+        self._emit = emit
+        self._turn_id = turn_id
+        self._delta = _DELTA[kind]
+
+    def append(self, text: str) -> None:
+        """Add `text` at the end; an empty one says nothing."""
+        if text:
+            self._emit(
+                {
+                    "type": self._delta,
+                    "turnId": self._turn_id,
+                    "partId": self.id,
+                    "content": text,
+                }
+            )
+
+
+class ToolCall:
+    """A tool call from its first word to its result. Made by `TurnWriter.tool_call`.
+
+    `input` any number of times, then `ready`, then one of `complete` and `fail`;
+    another order is a `RuntimeError`, because clients could not follow it.
+    """
+
+    def __init__(self, emit: Callable[[Action], None], turn_id: str, id: str) -> None:  # noqa: A002
+        self.id = id
+        self._emit = emit
+        self._turn_id = turn_id
+        self._stage = "streaming"
+
+    def _say(self, kind: str, **fields: Any) -> None:
+        self._emit({"type": kind, "turnId": self._turn_id, "toolCallId": self.id, **fields})
+
+    def _move(self, *allowed: str, to: str) -> None:
+        if self._stage not in allowed:
+            raise RuntimeError(f"tool call {self.id} is {self._stage} and cannot become {to}")
+        self._stage = to
+
+    def input(self, piece: str) -> None:
+        """The next piece of the call's input, usually of its JSON."""
+        self._move("streaming", to="streaming")
+        self._say("chat/toolCallDelta", content=piece)
+
+    def ready(self, message: str, tool_input: str | None = None) -> None:
+        """The input is whole and the tool runs without asking; `message` says what it does."""
+        self._move("streaming", to="running")
+        fields: dict[str, Any] = {"invocationMessage": message, "confirmed": "not-needed"}
+        if tool_input is not None:
+            fields["toolInput"] = tool_input
+        self._say("chat/toolCallReady", **fields)
+
+    def complete(self, message: str, content: Sequence[State] = ()) -> None:
+        """It did what it should; `message` says what, in the past tense."""
+        self._finish({"success": True, "pastTenseMessage": message, "content": list(content)})
+
+    def fail(self, message: str, error: str, content: Sequence[State] = ()) -> None:
+        """It did not; `error` says why."""
+        self._finish(
+            {
+                "success": False,
+                "pastTenseMessage": message,
+                "content": list(content),
+                "error": {"message": error},
+            }
+        )
+
+    def _finish(self, result: State) -> None:
+        self._move("running", to="completed")
+        self._say("chat/toolCallComplete", result=result)
+
+
+class TurnWriter:
+    """Says the parts of one turn. Ids are `<turn>:<n>`, so they are unique within the chat.
+
+    `first` is the number of the first part: a turn that is run again (`chat/turnResume`)
+    keeps its old parts and must count on.
+    """
+
+    def __init__(self, output: ITurnOutput, first: int = 1) -> None:
+        self._output = output
+        self._next = first
+
+    def _id(self) -> str:
+        number, self._next = self._next, self._next + 1
+        return f"{self._output.turn_id}:{number}"
+
+    def _part(self, kind: str, text: str) -> TextPart:
+        part = TextPart(self._output.emit, self._output.turn_id, kind, self._id())
+        self._output.emit(
+            {
+                "type": "chat/responsePart",
+                "turnId": self._output.turn_id,
+                "part": {"kind": kind, "id": part.id, "content": text},
+            }
+        )
+        return part
+
+    def markdown(self, text: str = "") -> TextPart:
+        """Open a part of the answer."""
+        return self._part("markdown", text)
+
+    def reasoning(self, text: str = "") -> TextPart:
+        """Open a part of thinking."""
+        return self._part("reasoning", text)
+
+    def tool_call(self, name: str, display_name: str, intention: str | None = None) -> ToolCall:
+        """Begin a tool call whose input is still to come."""
+        call = ToolCall(self._output.emit, self._output.turn_id, self._id())
+        action = {
+            "type": "chat/toolCallStart",
+            "turnId": self._output.turn_id,
+            "toolCallId": call.id,
+            "toolName": name,
+            "displayName": display_name,
+        }
+        if intention is not None:
+            action["intention"] = intention
+        self._output.emit(action)
+        return call
+
+    def usage(self, input_tokens: int, output_tokens: int, model: str | None = None) -> None:
+        """Report what the turn has used so far."""
+        usage: dict[str, Any] = {"inputTokens": input_tokens, "outputTokens": output_tokens}
+        if model is not None:
+            usage["model"] = model
+        self._output.emit({"type": "chat/usage", "turnId": self._output.turn_id, "usage": usage})
+
+    def activity(self, words: str | None) -> None:
+        """Say what the chat is doing right now; None clears it."""
+        action = {"type": "chat/activityChanged"}
+        if words is not None:
+            action["activity"] = words
+        self._output.emit(action)
+
+    async def drained(self) -> None:
+        """Wait until the clients watching have room for more."""
+        await self._output.drained()

@@ -1,0 +1,194 @@
+"""An agent that is a program speaking newline-delimited JSON over its standard streams.
+
+The owner *pulls* lines. While nobody pulls, the program's output is left in its pipe,
+so an agent that outruns the clients is slowed at its source and the host holds at most
+one reading of the pipe and one unfinished line. What goes wrong with the program is an
+`AgentFailure` in words that say what happened to which program.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from twisted.internet.defer import Deferred
+from zope.interface import implementer
+
+from ahpd.interfaces import AgentFailure
+from ahpd.processes.child import GRACE, Child, Exit, IChildEvents
+from ahpd.processes.launch import SpawnFailure
+from ahpd.processes.supervisor import ProcessSupervisor
+from ahpd.processes.waiting import sleep
+from ahpd.wire.codec import decode, encode
+from ahpd.wire.lines import LineReader, LineTooLong
+
+#: The longest line taken, unless the owner says otherwise.
+MAX_LINE: Final = 8 * 1024 * 1024
+
+#: How many lines are handed over at once; everybody else has a turn of the reactor between.
+MAX_BATCH: Final = 64
+
+#: How many bytes may wait for a program that does not read its input.
+MAX_PENDING_INPUT: Final = 16 * 1024 * 1024
+
+START_FAILED: Final = "agentStartFailed"
+EXITED: Final = "agentExited"
+BROKE_PROTOCOL: Final = "agentBrokeProtocol"
+NOT_READING: Final = "agentNotReading"
+
+
+@implementer(IChildEvents)
+class AgentProcess:
+    """One running agent program. Made by `start_agent`; `what` is its name in a sentence."""
+
+    def __init__(self, reactor: Any, what: str, max_line: int) -> None:
+        self.what = what
+        self._reactor = reactor
+        self._child: Child
+        self._reader = LineReader(max_line)
+        self._lines: list[bytes] = []
+        self._waiting: Deferred[None] | None = None
+        self._failure: AgentFailure | None = None
+        self._output_over = False
+        self._exit: Exit | None = None
+        self._more = False
+
+    @property
+    def pid(self) -> int:
+        """The program's process id."""
+        return self._child.pid
+
+    @property
+    def alive(self) -> bool:
+        """Whether it is running and still able to say something."""
+        return self._exit is None and self._failure is None and not self._output_over
+
+    def attach(self, child: Child) -> None:
+        """`child` is the program's process."""
+        self._child = child
+
+    # -- to the program -----------------------------------------------------------
+
+    def send(self, value: Any) -> None:
+        """Write one JSON value as a line. Raises `AgentFailure` where the input piles up."""
+        self._child.write(encode(value) + b"\n")
+        if self._child.pending_input > MAX_PENDING_INPUT:
+            raise self._fail(f"{self.what} does not read its input", NOT_READING)
+
+    # -- from the program ---------------------------------------------------------
+
+    async def lines(self) -> list[bytes]:
+        """The next lines it said, one to `MAX_BATCH` of them; waits for the first.
+
+        Raises `AgentFailure` once it has said all it will: it exited, closed its
+        output, wrote a line that is too long, or was ended. One coroutine at a time
+        may wait here.
+        """
+        if self._more:
+            await sleep(self._reactor, 0)
+        while not self._lines:
+            if self._failure is not None:
+                raise self._failure
+            if self._output_over:
+                raise await self._explain_end()
+            await self._wait_for_output()
+        batch = self._lines[:MAX_BATCH]
+        del self._lines[:MAX_BATCH]
+        self._more = bool(self._lines)
+        return batch
+
+    def decode(self, line: bytes) -> Any:
+        """The JSON value of one line. Raises `AgentFailure` for a line that is none."""
+        try:
+            return decode(line)
+        except ValueError as error:
+            raise self.broke_protocol(f"wrote a line that is not JSON ({error})") from None
+
+    def broke_protocol(self, how: str) -> AgentFailure:
+        """The failure to raise for something it must not say; nothing more is read of it."""
+        return self._fail(f"{self.what} {how}", BROKE_PROTOCOL)
+
+    def _fail(self, words: str, error_type: str) -> AgentFailure:
+        if self._failure is None:
+            self._failure = AgentFailure(words, error_type)
+        self._lines.clear()
+        self._wake()
+        return self._failure
+
+    async def _wait_for_output(self) -> None:
+        if self._waiting is not None:
+            raise RuntimeError(f"two coroutines read the lines of {self.what}")
+        waiting = self._waiting = Deferred()
+        self._child.resume_output()
+        try:
+            await waiting
+        finally:
+            self._waiting = None
+
+    async def _explain_end(self) -> AgentFailure:
+        # It usually exits as it closes its output; then how it exited says more.
+        await self._child.exited.within(self._reactor, 0.5)
+        if self._child.exit is None:
+            return self._fail(f"{self.what} closed its output and went on running", EXITED)
+        cut = " in the middle of a line" if self._reader.held else ""
+        return self._fail(f"{self.what} {self._child.exit}{cut}", EXITED)
+
+    def _wake(self) -> None:
+        if self._waiting is not None and not self._waiting.called:
+            self._waiting.callback(None)
+
+    def output_received(self, data: bytes) -> None:
+        """A piece of its output; reading stops until what it completed is taken."""
+        for line in self._reader.feed(data):
+            if isinstance(line, LineTooLong):
+                self._child.pause_output()
+                self._fail(
+                    f"{self.what} wrote a line of more than {line.limit} bytes", BROKE_PROTOCOL
+                )
+                return
+            self._lines.append(line)
+        if self._lines:
+            self._child.pause_output()
+            self._wake()
+
+    def output_ended(self) -> None:
+        """It will say nothing more."""
+        self._output_over = True
+        self._wake()
+
+    def exited(self, how: Exit) -> None:
+        """It exited; what it said before is still to be taken."""
+        self._exit = how
+
+    # -- the end --------------------------------------------------------------------
+
+    async def end(self, grace: float = GRACE) -> None:
+        """End it with everything it started; whoever waits for lines gets an `AgentFailure`."""
+        self._fail(f"{self.what} was ended", EXITED)
+        await self._child.end(grace)
+
+    def kill(self, why: str) -> None:
+        """SIGKILL it now; `why` completes a sentence that begins with its name."""
+        self._fail(f"{self.what} {why}", EXITED)
+        self._child.kill()
+
+
+def start_agent(
+    reactor: Any,
+    supervisor: ProcessSupervisor,
+    argv: Sequence[str],
+    *,
+    what: str,
+    name: str,
+    env: Mapping[str, str | None] | None = None,
+    cwd: str | None = None,
+    max_line: int = MAX_LINE,
+) -> AgentProcess:
+    """Start an agent program. Raises `AgentFailure` when it cannot be started.
+
+    `what` names it in words for a person ("the demo agent's process"), `name` in the log.
+    """
+    process = AgentProcess(reactor, what, max_line)
+    try:
+        process.attach(supervisor.spawn(process, argv, env, cwd, name))
+    except SpawnFailure as failure:
+        raise AgentFailure(str(failure), START_FAILED) from None
+    return process
