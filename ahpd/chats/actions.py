@@ -1,0 +1,168 @@
+"""What a client may do on a chat's channel (AHP.txt, the `chat/*` table).
+
+An action is accepted by saying it, which is its answer, and refused in words. What
+follows from an accepted one is decided where it is observed (`Chat.observe`), so
+that it follows whoever said it.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from zope.interface import implementer
+
+from ahpd.channels.envelope import Origin
+from ahpd.channels.store import ChannelStore
+from ahpd.chats.chat import Chat
+from ahpd.chats.moments import instant
+from ahpd.chats.queue import resumable_error
+from ahpd.interfaces import IActionHandler, Refusal
+from ahpd.protocol import Action, State
+from ahpd.protocol.status import IS_ARCHIVED
+
+_NO_STEERING: Final = "The session provider does not support steering messages."
+_NO_RESUME: Final = "The session provider does not support turn resume."
+_NOT_ARCHIVABLE: Final = "Only a known independently manageable non-default chat can be archived."
+#: What is refused for a chat nobody here knows; anything else is said back.
+_UNKNOWN_CHAT: Final = {
+    "chat/isReadChanged": "Only a known chat can change its read state.",
+    "chat/isArchivedChanged": _NOT_ARCHIVABLE,
+}
+
+
+def not_served(kind: str) -> Refusal:
+    """A client's action this host does not act on so far."""
+    return Refusal(f"{kind} is not served by this host yet.")
+
+
+@implementer(IActionHandler)
+class ChatActions:
+    """The handler of every chat's channel.
+
+    `find` knows a chat by any URI it answers to; `is_default` says whether a chat
+    has its session's default role.
+    """
+
+    def __init__(
+        self,
+        store: ChannelStore,
+        find: Callable[[str], Chat | None],
+        is_default: Callable[[Chat], bool],
+    ) -> None:
+        self._store = store
+        self._find = find
+        self._is_default = is_default
+        self._acts: Mapping[str, Callable[[Chat, Action, Origin], None]] = {
+            "chat/turnStarted": self._turn_started,
+            "chat/turnCancelled": lambda chat, action, origin: chat.stop(action, origin),
+            "chat/turnResume": self._turn_resume,
+            "chat/pendingMessageSet": self._pending_message_set,
+            "chat/pendingMessageRemoved": _say,
+            "chat/queuedMessagesReordered": _say,
+            "chat/draftChanged": _say,
+            "chat/isReadChanged": _say,
+            "chat/isArchivedChanged": self._archived,
+            "chat/inputAnswerChanged": _say,
+            "chat/inputCompleted": _say,
+            "chat/truncated": _say,
+            "chat/toolCallConfirmed": self._tool_call_answered,
+            "chat/toolCallResultConfirmed": self._tool_call_answered,
+            "chat/toolCallComplete": self._tool_call_reported,
+            "chat/toolCallContentChanged": self._tool_call_reported,
+            "session/titleChanged": _say,
+        }
+
+    def handle(self, channel: str, action: Action, origin: Origin) -> None:
+        """See `IActionHandler.handle`. Never raises anything but `Refusal`."""
+        kind = action["type"]
+        if kind in ("chat/workingDirectorySet", "chat/workingDirectoryRemoved"):
+            raise Refusal(f"Unsupported action: {kind}")
+        chat = self._find(channel)
+        if chat is None:
+            self._unknown(channel, action, origin)
+            return
+        act = self._acts.get(kind)
+        if act is not None:
+            act(chat, action, origin)
+        elif kind.startswith("chat/") or kind == "session/configChanged":
+            raise not_served(kind)
+        else:
+            raise Refusal(f"{kind} is no action of a chat's channel: {channel}")
+
+    def _unknown(self, channel: str, action: Action, origin: Origin) -> None:
+        """AHP.txt, "An action naming nothing here"."""
+        words = _UNKNOWN_CHAT.get(action["type"])
+        if words is not None:
+            raise Refusal(words)
+        self._store.dispatch(channel, action, origin)
+
+    def _turn_started(self, chat: Chat, action: Action, origin: Origin) -> None:
+        turn_id, started = action["turnId"], action["startedAt"]
+        if instant(started) is None:
+            raise Refusal(f"startedAt is no ISO 8601 time: {started!r}")
+        if chat.holds_turn(turn_id):
+            # Said again it would empty the turn in every client's state.
+            raise Refusal(f"The chat has a turn of this id already: {turn_id}")
+        chat.start_turn(action, origin)
+
+    def _turn_resume(self, chat: Chat, action: Action, origin: Origin) -> None:
+        state = chat.state
+        if chat.current is not None:
+            raise Refusal("Cannot resume while a turn is active.")
+        read_only = state.get("interactivity", "full") != "full"
+        if read_only or state["status"] & IS_ARCHIVED or chat.owner.archived:
+            raise Refusal("Cannot resume a read-only or archived chat.")
+        turns: list[State] = state["turns"]
+        latest = turns[-1] if turns else None
+        if (
+            latest is None
+            or latest["id"] != action["turnId"]
+            or latest.get("state") != "error"
+            or not resumable_error(latest)
+        ):
+            raise Refusal("The requested turn is not the latest resumable errored turn.")
+        raise Refusal(_NO_RESUME)
+
+    def _pending_message_set(self, chat: Chat, action: Action, origin: Origin) -> None:
+        if action["kind"] == "steering":
+            raise Refusal(_NO_STEERING)
+        chat.say(action, origin)
+
+    def _archived(self, chat: Chat, action: Action, origin: Origin) -> None:
+        if self._is_default(chat):
+            raise Refusal(_NOT_ARCHIVABLE)
+        chat.say(action, origin)
+
+    def _tool_call_answered(self, chat: Chat, action: Action, origin: Origin) -> None:
+        call = _call(chat.state, action)
+        waits = ("pending-confirmation", "pending-result-confirmation")
+        if call is not None and call.get("status") in waits:
+            raise not_served(action["type"])
+        chat.say(action, origin)
+
+    def _tool_call_reported(self, chat: Chat, action: Action, origin: Origin) -> None:
+        call = _call(chat.state, action)
+        if call is None:
+            chat.say(action, origin)
+            return
+        contributor: Mapping[str, Any] = call.get("contributor") or {}
+        if contributor.get("kind") != "client" or contributor.get("clientId") != origin["clientId"]:
+            call_id = action["toolCallId"]
+            raise Refusal(f"Only the client that provides tool call {call_id} may report on it.")
+        raise not_served(action["type"])
+
+
+def _say(chat: Chat, action: Action, origin: Origin) -> None:
+    chat.say(action, origin)
+
+
+def _call(state: State, action: Action) -> State | None:
+    """The tool call an action names, wherever the chat holds it, newest turn first."""
+    active = state.get("activeTurn")
+    turns: list[State] = [] if active is None else [active]
+    turns.extend(turn for turn in reversed(state["turns"]) if turn["id"] == action["turnId"])
+    for turn in turns:
+        for part in turn["responseParts"]:
+            call: State = part.get("toolCall") or {}
+            if call.get("toolCallId") == action["toolCallId"]:
+                return call
+    return None

@@ -1,0 +1,183 @@
+"""The commands of sessions and chats, by their method."""
+
+import pytest
+from twisted.internet.defer import Deferred
+
+from ahpd.commands.chats import chat_commands
+from ahpd.commands.sessions import session_commands
+from ahpd.protocol import errors
+from ahpd.protocol.errors import RpcError
+from ahpd.protocol.views import PAGE, chat_view
+from ahpd.testing import agents as scripts
+
+S1, C2 = "ahp-session:/s1", "ahp-chat:/c2"
+ROOT = "ahp-root://"
+
+
+@pytest.fixture
+def host(sessions_host):
+    return sessions_host()
+
+
+@pytest.fixture
+def run(host, caller):
+    commands = {**session_commands(host.service), **chat_commands(host.service)}
+
+    def call(method, **params):
+        answer = commands[method](caller(), params)
+        if hasattr(answer, "send"):
+            results = []
+            Deferred.fromCoroutine(answer).addBoth(results.append)
+            return results[0]
+        return answer
+
+    return call
+
+
+def message(text="hello", kind="user"):
+    return {"text": text, "origin": {"kind": kind}}
+
+
+def refused(run, *args, **params):
+    with pytest.raises(RpcError) as error:
+        run(*args, **params)
+    return error.value.code, error.value.message
+
+
+def test_a_session_from_its_making_to_its_end(host, run):
+    assert run("createSession", channel=S1, activeClient={"clientId": "client-1"}) is None
+    assert run("listSessions", channel=ROOT) == {"items": []}
+    host.turn(host.chat())
+    assert [row["resource"] for row in run("listSessions", channel=ROOT)["items"]] == [S1]
+    assert run("disposeSession", channel=S1) is None
+    assert run("listSessions", channel=ROOT) == {"items": []}
+
+
+def test_the_configuration_is_resolved(run):
+    assert run("resolveSessionConfig", channel=ROOT) == {
+        "schema": {"type": "object", "properties": {}},
+        "values": {},
+    }
+
+
+def test_a_second_chat_is_added_and_taken_away(host, run):
+    run("createSession", channel=S1, workingDirectories=["file:///a", "file:///b"])
+    run("createChat", channel=S1, chat=C2, title="  Peer ", workingDirectories=["file:///b"])
+    [added] = [a for a in host.said(S1) if a["type"] == "session/chatAdded"]
+    assert added["summary"]["resource"] == C2
+    assert added["summary"]["title"] == "Peer"
+    assert added["summary"]["workingDirectories"] == ["file:///b"]
+    host.turn(C2)
+    assert host.agent.chats[0].start.working_directories == ("file:///b",)
+    assert run("disposeChat", channel=C2) is None
+    assert host.kinds(S1)[-1] == "session/chatRemoved"
+    assert not host.store.is_open(C2)
+    assert host.agent.chats[0].closed
+    assert [row["resource"] for row in host.state(S1)["chats"]] == [host.chat()]
+
+
+def test_a_chats_first_message_is_its_first_turn(host, run):
+    run("createSession", channel=S1)
+    run("createChat", channel=S1, chat=C2, initialMessage=message("go"))
+    kinds = host.kinds()
+    assert kinds.index("session/chatAdded") < kinds.index("chat/turnStarted")
+    assert host.turns(C2)[0]["message"] == message("go")
+    assert host.state(C2)["title"] == "go"
+
+
+def test_the_default_chat_asked_for_again_takes_its_first_message(host, run):
+    run("createSession", channel=S1)
+    chat = host.chat()
+    assert run("createChat", channel=S1, chat=chat) is None
+    assert host.said() == []
+    run("createChat", channel=S1, chat=chat, initialMessage=message())
+    assert len(host.turns(chat)) == 1
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({"chat": "file:///c"}, "Chat URI must use the ahp-chat scheme: file:///c"),
+        ({"chat": "ahp-chat:"}, "Chat URI must use the ahp-chat scheme"),
+        ({"provider": "scripted"}, "provider: "),
+        ({"title": 5}, "title: found 5, expected a string"),
+        ({"source": {"kind": "fork", "chat": "ahp-chat:/x", "turnId": "t"}}, "source.kind"),
+        ({"initialMessage": message(kind="agent")}, "initialMessage.origin.kind"),
+        ({"workingDirectories": ["file:///z"]}, "workingDirectories[0]"),
+        ({"chat": "ahp-chat://default/YQ"}, "derived name"),
+    ],
+)
+def test_a_wrong_chat_makes_nothing(host, run, params, words):
+    run("createSession", channel=S1)
+    code, told = refused(run, "createChat", **{"channel": S1, "chat": C2, **params})
+    assert code == errors.INVALID_PARAMS
+    assert words in told
+    assert host.said() == []
+
+
+def test_a_chat_that_is_there_is_refused(host, run):
+    run("createSession", channel=S1)
+    run("createSession", channel="ahp-session:/s2")
+    run("createChat", channel=S1, chat=C2)
+    for session in (S1, "ahp-session:/s2"):
+        code, words = refused(run, "createChat", channel=session, chat=C2)
+        assert code == errors.ALREADY_EXISTS
+        assert words == f"Chat already exists: {C2}"
+
+
+def test_a_chat_of_no_session_is_refused(run):
+    code, words = refused(run, "createChat", channel=S1, chat=C2)
+    assert code == errors.SESSION_NOT_FOUND
+    assert words == f"Session not found: {S1}"
+
+
+def test_a_default_chat_and_one_nobody_has_are_kept(host, run):
+    run("createSession", channel=S1)
+    assert run("disposeChat", channel=host.chat()) is None
+    assert run("disposeChat", channel="ahp-chat:/nobody") is None
+    assert host.store.is_open(host.chat())
+    assert host.said() == []
+
+
+def test_a_disposed_chats_turn_is_ended_first(host, run):
+    run("createSession", channel=S1)
+    run("createChat", channel=S1, chat=C2)
+    host.agent.then(scripts.never_ends)
+    host.turn(C2)
+    run("disposeChat", channel=C2)
+    kinds = host.kinds()
+    assert kinds.index("chat/turnCancelled") < kinds.index("session/chatRemoved")
+    assert [a["activeSessions"] for a in host.said(ROOT)] == [1, 0]
+
+
+def test_older_turns_come_on_the_channel_page_by_page(host, run):
+    run("createSession", channel=S1)
+    chat = host.chat()
+    for _ in range(PAGE + 5):
+        host.turn(chat)
+    view = chat_view(host.state(chat), 2)
+    held = view["turns"]
+    cursor = view["turnsNextCursor"]
+    host.forget()
+    while cursor is not None:
+        assert run("fetchTurns", channel=chat, cursor=cursor) == {}
+        page = host.said(chat)[-1]
+        held = [*page["turns"], *held]
+        cursor = page.get("turnsNextCursor")
+    assert held == host.turns(chat)
+    assert host.kinds(chat) == ["chat/turnsLoaded"] * 2
+
+
+def test_no_cursor_fetches_nothing_and_a_foreign_one_is_refused(host, run):
+    run("createSession", channel=S1)
+    host.turn(host.chat())
+    host.forget()
+    assert run("fetchTurns", channel=host.chat()) == {}
+    assert host.said() == []
+    for cursor in ("before:nobody", "else"):
+        code, _ = refused(run, "fetchTurns", channel=host.chat(), cursor=cursor)
+        assert code == errors.INVALID_PARAMS
+    assert refused(run, "fetchTurns", channel="ahp-chat:/no", cursor="x") == (
+        errors.SESSION_NOT_FOUND,
+        "Resource not found: ahp-chat:/no",
+    )

@@ -1,0 +1,236 @@
+"""What tests of several packages share: a host's sessions on a store that checks itself."""
+
+import itertools
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
+from zope.interface import implementer
+
+from ahpd.channels.store import ChannelStore
+from ahpd.interfaces import ClientRecord, ISubscriber, Refusal
+from ahpd.protocol.actions import ACTIONS
+from ahpd.protocol.check import check_strict
+from ahpd.protocol.reducers import REDUCERS
+from ahpd.protocol.text import plain
+from ahpd.protocol.uris import ROOT, ChannelKind
+from ahpd.sessions.service import SessionsService
+from ahpd.testing.agents import ScriptedAgent
+from ahpd.testing.differences import first_difference
+from ahpd.wire.codec import decode
+
+START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+@implementer(ISubscriber)
+class Watcher:
+    """Keeps what it is told, decoded: envelopes as `said`, notifications as `told`."""
+
+    def __init__(self):
+        self.said = []
+        self.told = []
+        self.behind = False
+
+    def deliver(self, envelope):
+        self.said.append(decode(envelope.body))
+
+    def notify(self, channel, method, frame):
+        self.told.append((method, decode(frame.payload)["params"]))
+
+    def lagging(self):
+        return self.behind
+
+
+class CheckedStore(ChannelStore):
+    """A store that folds what it says into states of its own, and compares at the end."""
+
+    def __init__(self):
+        super().__init__()
+        self.watcher = Watcher()
+        self._folded = {}
+
+    def open(self, channel, kind, state, observer=None):
+        super().open(channel, kind, state, observer)
+        self._folded[channel] = [kind, plain(state), len(self.watcher.said)]
+        self.subscribe(channel, self.watcher)
+
+    def close(self, channel):
+        self._check(channel)
+        self._folded.pop(channel, None)
+        super().close(channel)
+
+    def amend(self, channel, fields):
+        super().amend(channel, fields)
+        kept = {k: v for k, v in fields.items() if v is not None}
+        state = self._folded[channel][1]
+        for key in fields:
+            state.pop(key, None)
+        state.update(kept)
+
+    def check(self):
+        for channel in list(self._folded):
+            self._check(channel)
+        numbers = [envelope["serverSeq"] for envelope in self.watcher.said]
+        assert numbers == sorted(set(numbers))
+
+    def _check(self, channel):
+        if channel not in self._folded:
+            return
+        kind, state, since = self._folded[channel]
+        for envelope in self.watcher.said[since:]:
+            if envelope["channel"] == channel and "rejectionReason" not in envelope:
+                action = envelope["action"]
+                if "origin" not in envelope:
+                    check_strict(action, ACTIONS[action["type"]].shape, action["type"])
+                state = REDUCERS[kind](state, action)
+        # What was amended is laid over: no action carries it.
+        amended = {k: v for k, v in self.state(channel).items() if k in ("title", "activity")}
+        folded = {**plain(state), **amended}
+        if "activity" not in amended:
+            folded.pop("activity", None)
+        difference = first_difference(folded, plain(self.state(channel)))
+        assert difference is None, f"{channel}: {difference}"
+
+
+class SessionsHost:
+    """The sessions of a host on a clock, with what a test asks of them in short words."""
+
+    def __init__(self, window=0, agents=None):
+        self.clock = Clock()
+        self.store = CheckedStore()
+        self.root = {"agents": [], "activeSessions": 0}
+        self.store.open(ROOT, ChannelKind.ROOT, self.root)
+        self.agent = ScriptedAgent()
+        counter = itertools.count(1)
+        self.service = SessionsService(
+            self.store,
+            agents if agents is not None else {"scripted": self.agent},
+            self.clock,
+            now=lambda: START + timedelta(seconds=self.clock.seconds()),
+            ids=lambda: f"id-{next(counter)}",
+            delta_window_ms=window,
+        )
+        self._turns = itertools.count(1)
+        self._seqs = itertools.count(1)
+
+    # -- asking ------------------------------------------------------------------
+
+    def session(self, uri="ahp-session:/s1", **params):
+        self.service.create({"channel": uri, **params}, "client-1")
+        return uri
+
+    def chat(self, session="ahp-session:/s1"):
+        """The URI of a session's default chat."""
+        return self.state(session)["defaultChat"]
+
+    def dispatch(self, channel, action_type, /, client="client-1", **fields):
+        """A client's action; the words of its refusal, or None."""
+        handler = (
+            self.service.chat_actions
+            if channel.startswith("ahp-chat:")
+            else self.service.session_actions
+        )
+        origin = {"clientId": client, "clientSeq": next(self._seqs)}
+        try:
+            assert handler.handle(channel, {"type": action_type, **fields}, origin) is None
+        except Refusal as refusal:
+            return refusal.reason
+        return None
+
+    def turn(self, chat, text="hello", turn_id=None, **fields):
+        """A client starts a turn; its id, or its refusal."""
+        turn_id = turn_id or f"turn-{next(self._turns)}"
+        refused = self.dispatch(
+            chat,
+            "chat/turnStarted",
+            turnId=turn_id,
+            startedAt=self.now(),
+            message={"text": text, "origin": {"kind": "user"}},
+            **fields,
+        )
+        return turn_id if refused is None else refused
+
+    def queue(self, chat, identifier, text="queued", kind="queued"):
+        message = {"text": text, "origin": {"kind": "user"}}
+        return self.dispatch(
+            chat, "chat/pendingMessageSet", kind=kind, id=identifier, message=message
+        )
+
+    def stop(self, chat, turn_id):
+        return self.dispatch(chat, "chat/turnCancelled", turnId=turn_id, duration=1)
+
+    def now(self):
+        moment = START + timedelta(seconds=self.clock.seconds())
+        return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+    def wait(self, coroutine):
+        """The result of something that is done by now."""
+        results = []
+        Deferred.fromCoroutine(coroutine).addBoth(results.append)
+        assert results, "not done yet"
+        if hasattr(results[0], "raiseException"):
+            results[0].raiseException()
+        return results[0]
+
+    # -- reading -----------------------------------------------------------------
+
+    def state(self, channel):
+        return plain(self.store.state(channel))
+
+    def said(self, channel=None):
+        return [
+            envelope["action"]
+            for envelope in self.store.watcher.said
+            if channel in (None, envelope["channel"])
+        ]
+
+    def kinds(self, channel=None):
+        return [action["type"] for action in self.said(channel)]
+
+    def told(self, method=None):
+        return [params for name, params in self.store.watcher.told if method in (None, name)]
+
+    def forget(self):
+        """Begin anew with what was said and told, for a test's own reading."""
+        self.store.check()
+        self.store.watcher.said.clear()
+        self.store.watcher.told.clear()
+        for channel, folded in self.store._folded.items():
+            folded[1], folded[2] = plain(self.store.state(channel)), 0
+
+    def turns(self, chat):
+        return self.state(chat)["turns"]
+
+    def text(self, turn):
+        return "".join(
+            part["content"] for part in turn["responseParts"] if part["kind"] == "markdown"
+        )
+
+
+class Caller:
+    """A caller with the one thing these commands read."""
+
+    def __init__(self, client_id="client-1"):
+        self.record = ClientRecord(client_id=client_id, version="1.0.0")
+
+
+@pytest.fixture
+def sessions_host():
+    """Makes `SessionsHost`s; what each said is folded and compared when the test is over."""
+    made = []
+
+    def make(**options):
+        host = SessionsHost(**options)
+        made.append(host)
+        return host
+
+    yield make
+    for host in made:
+        host.store.check()
+
+
+@pytest.fixture
+def caller():
+    """Makes callers by their client id."""
+    return Caller
