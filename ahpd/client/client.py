@@ -1,0 +1,431 @@
+"""The client: its handshake, its subscriptions, what it asks and what it is told.
+
+A `Client` outlives its connections. Each connection made with it as the factory is
+the one it speaks over from then on; `initialize` begins a conversation and
+`reconnect` goes on with it over the next connection.
+"""
+
+# ruff: noqa: ASYNC109 - a timeout here is counted by the clock the client was given
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import count
+from typing import Any, TypeVar
+
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IReactorTime
+from zope.interface import implementer
+
+from ahpd.client.audience import (
+    ActionHook,
+    Audience,
+    Cancel,
+    NotificationHook,
+    SnapshotHook,
+    ViolationHook,
+)
+from ahpd.client.conversation import Conversation, Reconnected
+from ahpd.client.envelope import ActionEnvelope
+from ahpd.client.failures import ActionRefused, ConnectionGone
+from ahpd.client.link import Link, OnResult, RequestHandler, wire_error
+from ahpd.client.streams import EnvelopeStream
+from ahpd.client.waiting import within
+from ahpd.interfaces import IConnection, IMessageHandler, IPeerFactory
+from ahpd.protocol import Action, State
+from ahpd.protocol.errors import method_not_found
+from ahpd.protocol.text import plain
+from ahpd.protocol.uris import ROOT
+from ahpd.protocol.versions import NEWEST
+from ahpd.wire.codec import Frame
+from ahpd.wire.jsonrpc import Response
+
+T = TypeVar("T")
+
+
+@implementer(IPeerFactory)
+class Client:
+    """One AHP client.
+
+    `client_id` names it to the host and is what a `reconnect` is recognised by.
+    `clock` counts the timeouts; `timeout` bounds every request and wait that names no
+    other, in seconds, None for no bound. `info` is its `clientInfo`.
+
+    Whatever waits on the host raises `ConnectionGone` when the connection goes and
+    `TimeoutError` when its time is up; what the host refuses raises `RpcError`.
+    """
+
+    def __init__(
+        self,
+        client_id: str,
+        clock: IReactorTime,
+        *,
+        info: Mapping[str, Any] | None = None,
+        timeout: float | None = 30.0,
+    ) -> None:
+        self.client_id = client_id
+        self.info = info
+        self.timeout = timeout
+        self._clock = clock
+        self._audience = Audience()
+        self._conversation = Conversation(
+            self._audience.tell, self._audience.violated, self._audience.baseline
+        )
+        self._mirror = self._conversation.mirror
+        self._link: Link | None = None
+        self._ended = "no connection was made yet"
+        self._request_ids = count(1)
+        self._client_seqs = count(1)
+        self._served: dict[str, RequestHandler] = {}
+        self._closed: list[Deferred[str]] = []
+
+    # -- the connection -------------------------------------------------------------
+
+    def accept(self, connection: IConnection) -> IMessageHandler:
+        """Speak over `connection` from now on; one that was open is dropped."""
+        self.abort()
+        self._link = Link(connection, self, self._request_ids.__next__)
+        return self._link
+
+    @property
+    def connected(self) -> bool:
+        """Whether there is a connection."""
+        return self._link is not None
+
+    @property
+    def closed(self) -> Deferred[str]:
+        """Fires with the reason when the connection goes; at once when there is none."""
+        waiting: Deferred[str] = Deferred(self._closed_cancelled)
+        if self._link is None:
+            waiting.callback(self._ended)
+        else:
+            self._closed.append(waiting)
+        return waiting
+
+    def _closed_cancelled(self, waiting: Deferred[str]) -> None:
+        if waiting in self._closed:
+            self._closed.remove(waiting)
+
+    def close(self, code: int = 1000, reason: str = "") -> None:
+        """End the connection politely. Without one it is no error."""
+        if self._link is not None:
+            self._link.connection.close(code, reason)
+
+    def abort(self) -> None:
+        """Drop the connection now, as a network would. Without one it is no error."""
+        link = self._link
+        if link is not None:
+            link.connection.abort()
+            link.connection_lost("dropped by this client")
+
+    def _connection(self, wanted: str) -> Link:
+        if self._link is None:
+            raise ConnectionGone(f"{wanted} was not sent", self._ended)
+        return self._link
+
+    def _limit(self, timeout: float | None) -> float | None:
+        return self.timeout if timeout is None else timeout
+
+    # -- asking ---------------------------------------------------------------------
+
+    async def request(self, method: str, /, **params: Any) -> Any:
+        """The host's answer. The channel is the root's where none is named."""
+        return await self.call(method, {"channel": ROOT, **params})
+
+    async def call(
+        self,
+        method: str,
+        params: dict[str, Any],
+        *,
+        timeout: float | None = None,
+        apply: OnResult | None = None,
+    ) -> Any:
+        """`request` with exactly these params and, where given, another timeout.
+
+        `apply` is given the result before anything else the host sent is dealt with.
+        """
+        answer = self._connection(method).request(method, params, apply)
+        what = f"{method} was not answered"
+        return await within(answer, self._limit(timeout), self._clock, what)
+
+    def notify(self, method: str, /, **params: Any) -> None:
+        """Send a notification."""
+        self._connection(method).notify(method, params)
+
+    def send_raw(self, payload: bytes) -> None:
+        """Send a frame that may be no message at all."""
+        self._connection("a frame").send(Frame(payload))
+
+    def serve(self, method: str, handler: RequestHandler) -> None:
+        """Answer the host's requests of `method`; those of any other are answered -32601."""
+        self._served[method] = handler
+
+    # -- the handshake --------------------------------------------------------------
+
+    @property
+    def version(self) -> str | None:
+        """The protocol version agreed on, once there is one."""
+        return self._conversation.version
+
+    @property
+    def last_seen_seq(self) -> int:
+        """The `serverSeq` up to which everything on this client's channels has come."""
+        return self._conversation.last_seen
+
+    async def initialize(
+        self,
+        *,
+        versions: Sequence[str] = (NEWEST,),
+        subscriptions: Iterable[str] = (),
+        **more: Any,
+    ) -> dict[str, Any]:
+        """Begin a conversation; the result (schema: InitializeResult).
+
+        What was held of an earlier conversation is forgotten. `more` are further
+        parameters as the schema spells them: `locale`, `capabilities`, `_meta`.
+        """
+        wanted = list(subscriptions)
+        params: dict[str, Any] = {
+            "channel": ROOT,
+            "protocolVersions": list(versions),
+            "clientId": self.client_id,
+        }
+        if self.info is not None:
+            params["clientInfo"] = dict(self.info)
+        if wanted:
+            params["initialSubscriptions"] = wanted
+        result: dict[str, Any] = await self._handshake(
+            "initialize",
+            {**params, **more},
+            lambda answer: self._conversation.initialized(answer, wanted),
+        )
+        return result
+
+    async def reconnect(self, **more: Any) -> Reconnected:
+        """Go on with the conversation over a new connection.
+
+        What was missed is replayed onto the states held, or snapshots replace them;
+        channels the host cannot resume are dropped. `RpcError` -32008 says the host
+        does not remember this client: begin again with `initialize`.
+        """
+        params = {
+            "channel": ROOT,
+            "clientId": self.client_id,
+            "lastSeenServerSeq": self.last_seen_seq,
+            "subscriptions": self.subscriptions,
+            **more,
+        }
+        answers: list[Reconnected] = []
+        await self._handshake(
+            "reconnect",
+            params,
+            lambda result: answers.append(self._conversation.resumed(result)),
+        )
+        return answers[0]
+
+    async def _handshake(self, method: str, params: dict[str, Any], apply: OnResult) -> Any:
+        link = self._connection(method)
+        self._conversation.hold_back()
+        try:
+            return await self.call(method, params, apply=apply)
+        finally:
+            if self._link is link:
+                self._conversation.let_through()
+
+    # -- channels -------------------------------------------------------------------
+
+    async def subscribe(
+        self,
+        channel: str,
+        *,
+        turns: int | None = None,
+        delivery: Mapping[str, Any] | None = None,
+        **more: Any,
+    ) -> State | None:
+        """Watch a channel; its state as held from now on, None for one without a state.
+
+        `turns` asks for a chat's newest turns alone; `delivery` is passed on (schema:
+        SubscriptionDeliveryOptions).
+        """
+        params: dict[str, Any] = {"channel": channel, **more}
+        if turns is not None:
+            params["view"] = {"turns": turns}
+        if delivery is not None:
+            params["delivery"] = dict(delivery)
+        self._connection("subscribe")
+        asked = self._mirror.asked(channel)
+
+        def granted(result: dict[str, Any]) -> None:
+            self._mirror.granted(asked, result.get("snapshot"))
+
+        try:
+            await self.call("subscribe", params, apply=granted)
+        except BaseException:
+            self._mirror.denied(asked)
+            raise
+        return asked.held.state
+
+    def unsubscribe(self, channel: str) -> None:
+        """Stop watching; what was held is forgotten."""
+        self.notify("unsubscribe", channel=channel)
+        self._mirror.drop(channel)
+
+    @property
+    def subscriptions(self) -> list[str]:
+        """The channels watched, as this client spelled them."""
+        return self._mirror.subscribed()
+
+    def state(self, channel: str) -> State:
+        """The state held, growing with each envelope: to read, never to change.
+
+        Raises `KeyError` for a channel this client holds no state of.
+        """
+        held = self._mirror.find(channel)
+        if held is None or held.state is None:
+            raise KeyError(f"no state of {channel} is held")
+        return held.state
+
+    def plain_state(self, channel: str) -> State:
+        """A copy of the state held, as plain JSON values."""
+        copy: State = plain(self.state(channel))
+        return copy
+
+    # -- actions --------------------------------------------------------------------
+
+    def dispatch(self, channel: str, action: Action) -> int:
+        """Send an action; the `clientSeq` it went out under. State moves by its echo alone."""
+        client_seq = next(self._client_seqs)
+        self.notify("dispatchAction", channel=channel, clientSeq=client_seq, action=action)
+        return client_seq
+
+    async def perform(
+        self, channel: str, action: Action, *, timeout: float | None = None
+    ) -> ActionEnvelope:
+        """Send an action and wait for the host's word on it: its echo.
+
+        Raises `ActionRefused` with the host's reason where that is a refusal.
+        """
+        client_seq = next(self._client_seqs)
+        what = f"the answer to {action['type']} on {channel}"
+        link = self._connection(f"{action['type']} on {channel}")
+        # Waited for before it is sent: over an in-memory pair the echo may be here first.
+        answer = self._audience.waiters.for_envelope(
+            lambda envelope: envelope.is_answer_to(self.client_id, client_seq), what
+        )
+        link.notify(
+            "dispatchAction", {"channel": channel, "clientSeq": client_seq, "action": action}
+        )
+        envelope = await within(answer, self._limit(timeout), self._clock, f"{what} did not come")
+        if envelope.rejection is not None:
+            raise ActionRefused(envelope)
+        return envelope
+
+    # -- what comes in ----------------------------------------------------------------
+
+    def on_action(self, hook: ActionHook) -> Cancel:
+        """Call `hook` with every envelope, after it was applied; refusals too."""
+        return self._audience.on_action(hook)
+
+    def on_notification(self, hook: NotificationHook) -> Cancel:
+        """Call `hook` with the method and params of every notification but `action`."""
+        return self._audience.on_notification(hook)
+
+    def on_violation(self, hook: ViolationHook) -> Cancel:
+        """Call `hook` with words for what the host did and may not. Else it is logged."""
+        return self._audience.on_violation(hook)
+
+    def on_snapshot(self, hook: SnapshotHook) -> Cancel:
+        """Call `hook` with each snapshot (schema: Snapshot) before it is held.
+
+        It is given the channel, the snapshot, and whether it was asked for again while
+        a state of the channel was held. To read in the call: the state is changed after.
+        """
+        return self._audience.on_snapshot(hook)
+
+    def actions(self, channel: str | None = None) -> EnvelopeStream:
+        """The envelopes from now on, of one channel or of all, to iterate over.
+
+        The stream ends with the connection.
+        """
+        stream = self._audience.stream(channel)
+        if self._link is None:
+            stream.close()
+        return stream
+
+    async def wait_for(
+        self,
+        predicate: Callable[[], T],
+        timeout: float | None = None,
+        what: str = "what was waited for",
+    ) -> T:
+        """Wait until `predicate()` is true; what it returned.
+
+        It is asked at once and again after every message. `what` names in an error
+        what was waited for. Raises whatever the predicate raises.
+        """
+        if self._link is None:
+            return predicate() or self._never(what)
+        answer = self._audience.waiters.until(predicate, what)
+        return await within(answer, self._limit(timeout), self._clock, f"{what} did not come")
+
+    async def wait_for_action(
+        self,
+        predicate: Callable[[ActionEnvelope], bool],
+        timeout: float | None = None,
+        what: str = "the action",
+    ) -> ActionEnvelope:
+        """Wait for the next envelope `predicate` holds for."""
+        if self._link is None:
+            self._never(what)
+        answer = self._audience.waiters.for_envelope(predicate, what)
+        return await within(answer, self._limit(timeout), self._clock, f"{what} did not come")
+
+    def _never(self, what: str) -> Any:
+        raise ConnectionGone(f"{what} cannot come, there is no connection", self._ended)
+
+    # -- what a link says ---------------------------------------------------------------
+
+    def link_notified(self, link: Link, method: str, params: dict[str, Any]) -> None:
+        """A notification came."""
+        if method == "action":
+            self._conversation.received(params)
+        else:
+            self._audience.notified(method, params)
+
+    def link_asked(self, link: Link, method: str, params: dict[str, Any]) -> Any:
+        """The host asked something."""
+        handler = self._served.get(method)
+        if handler is None:
+            raise method_not_found(method)
+        return handler(params)
+
+    def link_settled(self, link: Link) -> None:
+        """A message was dealt with."""
+        self._audience.settled()
+
+    def link_violated(self, link: Link, words: str) -> None:
+        """A frame was none the host may send."""
+        self._audience.violated(words)
+
+    def link_unmatched(self, link: Link, response: Response) -> None:
+        """The host answered what was not asked."""
+        error = None if response.error is None else wire_error(response.error)
+        if error is not None and response.id == "":
+            self._audience.violated(f"the host could not read a frame of ours: {error}")
+        else:
+            self._audience.violated(f"an answer to no request of ours, id {response.id!r}")
+
+    def link_sends(self, link: Link, frame: Frame) -> None:
+        """A frame goes out. A subclass may look at it."""
+
+    def link_reads(self, link: Link, data: bytes) -> None:
+        """A frame came in. A subclass may look at it."""
+
+    def link_lost(self, link: Link, reason: str) -> None:
+        """The connection went."""
+        if link is not self._link:
+            return
+        self._link = None
+        self._ended = reason
+        self._audience.ended(reason)
+        closed, self._closed = self._closed, []
+        for waiting in closed:
+            waiting.callback(reason)

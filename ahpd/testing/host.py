@@ -1,0 +1,141 @@
+"""A whole host inside the test's process, on a clock the test moves.
+
+`MemoryHost` builds the real composition with no listener and connects `ProbeClient`s
+to it over the in-memory pair. `check` holds it to the two promises of the wire: every
+frame fits the strict shapes, and what each client was told makes the state a late
+subscriber reads.
+"""
+
+import itertools
+from collections.abc import Coroutine, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
+from twisted.python.failure import Failure
+
+from ahpd.app import Host, make_host
+from ahpd.config.settings import Settings
+from ahpd.interfaces import IAgent
+from ahpd.testing.agents import ScriptedAgent
+from ahpd.testing.client import ProbeClient
+from ahpd.testing.frames import FrameChecker
+from ahpd.transports.memory import Link, pair
+
+T = TypeVar("T")
+
+#: The wall clock's time when the test's clock shows 0.
+START: Final = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+class MemoryHost:
+    """A started host. `agents` by provider; a `ScriptedAgent` alone where none are named.
+
+    `settings` are those of `ahpd.config.settings.Settings`.
+    """
+
+    def __init__(self, agents: Mapping[str, IAgent] | None = None, **settings: Any) -> None:
+        self.clock = Clock()
+        self.agent = ScriptedAgent()
+        offered = {self.agent.provider: self.agent} if agents is None else agents
+        settings.setdefault("paths", (Path.cwd(),))
+        settings.setdefault("delta_window_ms", 0)
+        numbers = itertools.count(1)
+        self.host: Host = make_host(
+            Settings(listens=False, **settings),
+            self.clock,
+            offered,
+            now=lambda: START + timedelta(seconds=self.clock.seconds()),
+            ids=lambda: f"id-{next(numbers)}",
+        )
+        self.store = self.host.store
+        self.clients: list[ProbeClient] = []
+        self.links: dict[ProbeClient, Link] = {}
+        self.host.service.startService()
+
+    # -- time -----------------------------------------------------------------
+
+    def settle(self) -> None:
+        """Let everything that is due happen, and what follows from it, without time passing."""
+        while any(call.getTime() <= self.clock.seconds() for call in self.clock.getDelayedCalls()):
+            self.clock.advance(0)
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass, and what is due by then happen."""
+        self.settle()
+        self.clock.advance(seconds)
+        self.settle()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """The result of `work`, which must be done without time passing."""
+        results: list[Any] = []
+        Deferred.fromCoroutine(work).addBoth(results.append)
+        self.settle()
+        assert results, "it waits for something that does not come by itself"
+        if isinstance(results[0], Failure):
+            results[0].raiseException()
+        result: T = results[0]
+        return result
+
+    # -- clients --------------------------------------------------------------
+
+    def client(self, client_id: str, *, foreign: bool = False) -> ProbeClient:
+        """A client that is not connected yet. `foreign` ones send what AHP does not declare."""
+        probe = ProbeClient(client_id, self.clock, checker=FrameChecker(foreign), timeout=None)
+        self.clients.append(probe)
+        return probe
+
+    def attach(self, probe: ProbeClient) -> Link:
+        """Connect `probe`, which then sends `initialize` or `reconnect`."""
+        self.links[probe] = pair(self.clock, self.host.peers, probe, probe.client_id).link
+        return self.links[probe]
+
+    def connect(self, client_id: str, *subscriptions: str, **initialize: Any) -> ProbeClient:
+        """A client that is connected, introduced and subscribed."""
+        foreign = initialize.pop("foreign", False)
+        probe = self.client(client_id, foreign=foreign)
+        self.attach(probe)
+        self.run(probe.initialize(subscriptions=subscriptions, **initialize))
+        return probe
+
+    def cut(self, probe: ProbeClient) -> None:
+        """Take its connection away; what was on its way is lost."""
+        self.links[probe].cut()
+        self.settle()
+
+    def reconnect(self, probe: ProbeClient) -> None:
+        """Bring it back on a new connection."""
+        self.attach(probe)
+        self.run(probe.reconnect())
+
+    # -- the promises ---------------------------------------------------------
+
+    def check(self) -> None:
+        """Raise `AssertionError` where a frame or a state was not what it has to be."""
+        self.settle()
+        for probe in self.clients:
+            probe.check()
+            if not probe.connected:
+                continue
+            for channel in probe.subscriptions:
+                if self.store.is_open(channel):
+                    probe.assert_converged(self.store, channel)
+
+    def stop(self) -> None:
+        """Check, stop the host, and see that nothing of it is left on the clock."""
+        self.check()
+        stopped = self.host.service.stopService()
+        for _ in range(100):
+            self.settle()
+            if stopped.called:
+                break
+            self.clock.advance(1)
+        assert stopped.called, "the host did not stop"
+        for probe in self.clients:
+            if probe.connected:
+                self.links[probe].cut()
+        self.settle()
+        left = [str(call) for call in self.clock.getDelayedCalls()]
+        assert not left, f"left on the clock: {left}"
