@@ -1,0 +1,110 @@
+"""Imports follow the arrows of docs/architecture.md and never come back."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "ahpd"
+
+#: What each part of the host may import of the others. Its own modules are always allowed.
+ALLOWED = {
+    "protocol": set(),
+    "wire": {"protocol"},
+    "interfaces": {"protocol"},
+    "channels": {"protocol", "wire", "interfaces"},
+    "transports": {"wire", "interfaces"},
+    "peers": {"protocol", "wire", "interfaces", "channels"},
+    "processes": {"interfaces"},
+    "agents": {"protocol", "wire", "interfaces", "processes"},
+    "root": {"protocol", "interfaces", "channels"},
+    "chats": {"protocol", "interfaces", "channels"},
+    "sessions": {"protocol", "interfaces", "channels", "chats"},
+    "commands": {"protocol", "interfaces", "channels", "peers", "chats", "sessions", "root", "wire"},
+    "config": {"protocol"},
+    "client": {"protocol", "wire", "interfaces", "transports"},
+    "service_tree": set(),
+    "scheduler": set(),
+    "app": {
+        "service_tree", "scheduler",
+        "protocol", "wire", "interfaces", "channels", "transports", "peers", "processes", "agents",
+        "root", "chats", "sessions", "commands", "config",
+    },
+    "testing": {"protocol", "wire", "interfaces", "transports", "client", "app", "config"},
+    "daemon": {"config"},
+    "tap": {"app", "config", "daemon"},
+    "cli": {"app", "config", "client", "daemon", "tap", "protocol", "transports", "interfaces"},
+    "__main__": {"cli"},
+    "__init__": set(),
+}  # fmt: skip
+
+#: Every part may know the program's own version.
+VERSION = "ahpd.__version__"
+
+
+def modules():
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def part_of(path: Path) -> str:
+    relative = path.relative_to(PACKAGE)
+    return relative.parts[0] if len(relative.parts) > 1 else relative.stem
+
+
+def imported_parts(path: Path):
+    """(line, part) of every import of ours that runs; those for type checking alone are left out."""
+    tree = ast.parse(path.read_text())
+    skipped = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if id(node) in skipped:
+            continue
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        for name in names:
+            pieces = name.split(".")
+            if pieces[0] == "ahpd" and name != VERSION and len(pieces) > 1:
+                yield node.lineno, pieces[1]
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_follow_the_arrows(path):
+    part = part_of(path)
+    assert part in ALLOWED, f"{part} has no row in this table: say what it may import"
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line} imports ahpd.{imported}"
+        for line, imported in imported_parts(path)
+        if imported != part and imported not in ALLOWED[part]
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_global_reactor_is_known_to_the_command_line_alone():
+    for path in modules():
+        if part_of(path) in {"cli", "tap", "__main__", "daemon"}:
+            continue
+        tree = ast.parse(path.read_text())
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom):
+                assert not (
+                    node.module == "twisted.internet"
+                    and any(alias.name == "reactor" for alias in node.names)
+                ), f"{path.relative_to(ROOT)}:{node.lineno} imports the global reactor"
+
+
+def test_autobahn_is_imported_by_the_websocket_transports_alone():
+    for path in modules():
+        tree = ast.parse(path.read_text())
+        for node in ast.walk(tree):
+            module = getattr(node, "module", None) or ""
+            names = [alias.name for alias in getattr(node, "names", [])] + [module]
+            if any(name.split(".")[0] == "autobahn" for name in names if name):
+                assert part_of(path) == "transports", f"{path} imports autobahn"
