@@ -1,0 +1,133 @@
+"""Reading a configuration file: YAML or JSON in, a mapping and the lines of its keys out."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from ahpd.config.errors import ConfigError
+from ahpd.config.kinds import describe
+
+
+@attrs.frozen
+class Document:
+    """What a file says, unchecked: any key, any value."""
+
+    path: Path
+    values: dict[str, Any]
+    lines: dict[str, int] = attrs.field(factory=dict)
+    """The line of each key of the top level, counted from 1; empty for JSON."""
+
+    def place(self, key: str) -> str:
+        """Where a key stands, for words: `/etc/x.yaml:3`."""
+        line = self.lines.get(key)
+        return str(self.path) if line is None else f"{self.path}:{line}"
+
+
+def read(path: Path) -> Document:
+    """Read a file by its name's ending. Raises `ConfigError`."""
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        raise ConfigError(f"{path}: found no such file, allowed: a YAML or JSON file") from None
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(
+            f"{path}: found a byte that is not UTF-8 at offset {error.start}, allowed: UTF-8 text"
+        ) from None
+    match path.suffix:
+        case ".json":
+            return _json(path, text)
+        case ".yaml" | ".yml":
+            return _yaml(path, text)
+        case suffix:
+            raise ConfigError(
+                f"{path}: found a name that ends in {describe(suffix)}, allowed: .yaml, .yml or .json"
+            )
+
+
+def _json(path: Path, text: str) -> Document:
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in values:
+                raise ConfigError(f"{path}: found the key {describe(key)} twice, allowed: once")
+            values[key] = value
+        return values
+
+    try:
+        values = json.loads(text, object_pairs_hook=unique) if text.strip() else {}
+    except json.JSONDecodeError as error:
+        raise ConfigError(f"{path}:{error.lineno}: not JSON: {error.msg}") from None
+    except RecursionError:
+        raise ConfigError(f"{path}: nested too deeply to be a configuration") from None
+    return _mapping(path, values, {})
+
+
+def _yaml(path: Path, text: str) -> Document:
+    import yaml  # noqa: PLC0415 - a tenth of this command's start, for those who have such a file
+
+    loader = yaml.SafeLoader(text)
+    try:
+        node = loader.get_single_node()
+        if node is None:
+            return Document(path, {})
+        lines = _lines(path, node)
+        values = loader.construct_document(node)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = f"{path}:{mark.line + 1}" if mark else str(path)
+        words = error.problem or error.context or "not YAML"
+        # A problem can quote what it choked on over several lines.
+        raise ConfigError(f"{place}: not YAML this host reads: {' '.join(words.split())}") from None
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path}: not YAML: {' '.join(str(error).split())}") from None
+    except ValueError as error:
+        # A scalar that looks like a date or a number and is none: 2024-13-45.
+        raise ConfigError(f"{path}: found a value that cannot be read: {error}") from None
+    except RecursionError:
+        raise ConfigError(f"{path}: nested too deeply to be a configuration") from None
+    finally:
+        loader.dispose()
+    return _mapping(path, values, lines)
+
+
+def _lines(path: Path, node: Any) -> dict[str, int]:
+    """The lines of the top level's keys. Raises for a key that any mapping holds twice."""
+    import yaml  # noqa: PLC0415
+
+    lines: dict[str, int] = {}
+    waiting, seen = [node], set()
+    while waiting:
+        current = waiting.pop()
+        if id(current) in seen:  # an alias, perhaps of what holds it
+            continue
+        seen.add(id(current))
+        if isinstance(current, yaml.SequenceNode):
+            waiting.extend(current.value)
+        elif isinstance(current, yaml.MappingNode):
+            keys: dict[tuple[str, str], int] = {}
+            for key, value in current.value:
+                waiting.append(value)
+                if not isinstance(key, yaml.ScalarNode):
+                    continue
+                line, name = key.start_mark.line + 1, (key.tag, key.value)
+                if name in keys:
+                    raise ConfigError(
+                        f"{path}:{line}: found the key {describe(key.value)} again "
+                        f"(first on line {keys[name]}), allowed: once"
+                    )
+                keys[name] = line
+                if current is node:
+                    lines[key.value] = line
+    return lines
+
+
+def _mapping(path: Path, values: Any, lines: dict[str, int]) -> Document:
+    if values is None:
+        return Document(path, {})
+    if not isinstance(values, dict):
+        raise ConfigError(f"{path}: found {describe(values)}, allowed: a mapping of keys to values")
+    return Document(path, {str(key): value for key, value in values.items()}, lines)

@@ -1,0 +1,228 @@
+"""The settings of a host, and the one declaration of every option.
+
+Each field of `Settings` made by `option` is a configuration key and a flag; the
+file's check, the flags of `ahpd`, the options of `twistd ahpd` and the table in
+docs/configuration.md are all made of what stands here.
+"""
+
+import re
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+
+from ahpd.config.endpoints import is_local, tcp_endpoint
+from ahpd.config.kinds import (
+    MIB,
+    Directories,
+    Endpoint,
+    FilePath,
+    HostName,
+    Integer,
+    Kind,
+    Names,
+    Switch,
+    Token,
+)
+
+_METADATA: Final = "ahpd.option"
+
+
+@attrs.frozen(kw_only=True)
+class Option:
+    """One option: a key of the file, a flag, and a field of `Settings`."""
+
+    name: str
+    """The field of `Settings`: `delta_window_ms`."""
+    kind: Kind
+    default: Any
+    """The value in force when nobody says one."""
+    default_words: str
+    """That value as it is documented."""
+    help: str
+    """One sentence, for usage lines and the documentation's table."""
+    secret: bool = False
+    """Whether the value is never shown."""
+    singular: str | None = None
+    """A second spelling of the flag of a list, which is said once for each value."""
+
+    @property
+    def key(self) -> str:
+        """The key in the file: `deltaWindowMs`."""
+        head, *rest = self.name.split("_")
+        return head + "".join(word.capitalize() for word in rest)
+
+    @property
+    def flag(self) -> str:
+        """The flag, without its dashes: `delta-window-ms`."""
+        return self.name.replace("_", "-")
+
+    @property
+    def many(self) -> bool:
+        """Whether the flag may be said more than once."""
+        return isinstance(self.kind, Directories | Names)
+
+
+def option(
+    kind: Kind,
+    words: str,
+    *,
+    default: Any = None,
+    unset: str | None = None,
+    secret: bool = False,
+    singular: str | None = None,
+) -> Any:
+    """Declare an option; `unset` says the default where its value does not say enough."""
+    declared = {
+        "kind": kind,
+        "default": default,
+        "default_words": str(default) if unset is None else unset,
+        "help": words,
+        "secret": secret,
+        "singular": singular,
+    }
+    return attrs.field(default=default, metadata={_METADATA: declared}, repr=not secret)
+
+
+@attrs.frozen(kw_only=True)
+class Settings:
+    """What a host is started with, checked and complete.
+
+    A `Settings` made by hand (in a test, or by a program that embeds the host) takes
+    the defaults below; only `ahpd.config.load` reads files, flags and token files.
+    """
+
+    host: str = option(
+        HostName(),
+        "The address to listen on; off loopback a token is required.",
+        default="127.0.0.1",
+    )
+    port: int = option(
+        Integer(0, 65535), "The port to listen on; 0 picks a free one.", default=9187
+    )
+    listen: str | None = option(
+        Endpoint(),
+        "A Twisted endpoint string to listen on in place of host and port.",
+        unset="host and port",
+    )
+    paths: tuple[Path, ...] = option(
+        Directories(),
+        "A directory that sessions are offered, the first being the default.",
+        default=(),
+        unset="the directory it is started in",
+        singular="path",
+    )
+    connection_token: str | None = option(
+        Token(),
+        "The token a client must bring; a token file keeps it out of process lists.",
+        unset="the token file's",
+        secret=True,
+    )
+    connection_token_file: Path | None = option(
+        FilePath(),
+        "The file the token is read from; made with a fresh token when absent.",
+        unset="token in the configuration directory",
+    )
+    without_connection_token: bool = option(
+        Switch("with-connection-token"),
+        "Ask clients for no token, which is for loopback alone.",
+        default=False,
+        unset="false",
+    )
+    stdio: bool = option(
+        Switch("no-stdio"),
+        "Serve the parent process on standard input and output; then nothing listens unless host, port or listen is given.",
+        default=False,
+        unset="false",
+    )
+    wire: Path | None = option(
+        FilePath(), "Append every frame to this file as JSON lines.", unset="not written"
+    )
+    delta_window_ms: int = option(
+        Integer(0, 1000),
+        "How many milliseconds streamed text may be held to be sent in one piece.",
+        default=75,
+    )
+    client_queue_bytes: int = option(
+        Integer(MIB, zero="no limit"),
+        "How many unread bytes a client may leave before it is closed.",
+        default=16 * MIB,
+        unset="16777216 (16 MiB)",
+    )
+    replay_bytes: int = option(
+        Integer(MIB, zero="no limit"),
+        "How many bytes of actions are kept for clients that reconnect.",
+        default=32 * MIB,
+        unset="33554432 (32 MiB)",
+    )
+    demo: bool | None = option(
+        Switch("no-demo"),
+        "Offer the demo agent.",
+        unset="true while the configuration names no other agent",
+    )
+    allowed_origins: tuple[str, ...] = option(
+        Names(
+            r"[A-Za-z][A-Za-z0-9+.-]*://[^/\s?#]+",
+            "a web origin such as https://editor.example",
+            "ORIGIN",
+        ),
+        "An origin of web pages that may connect, besides this host's own.",
+        default=(),
+        unset="none",
+        singular="allowed-origin",
+    )
+    allowed_hosts: tuple[str, ...] = option(
+        Names(
+            r"[A-Za-z0-9_.-]+(:[0-9]{1,5})?|\[[0-9A-Fa-f:.]+\](:[0-9]{1,5})?",
+            "a host name such as build.example, a port with it or not",
+            "NAME",
+        ),
+        "A name this host is reached under, besides its own addresses.",
+        default=(),
+        unset="none",
+        singular="allowed-host",
+    )
+    listens: bool = attrs.field()
+    """Whether a WebSocket listener is opened; no option of its own, see `stdio`."""
+
+    @listens.default
+    def _listens(self) -> bool:
+        return not self.stdio
+
+    @property
+    def default_directory(self) -> Path:
+        """Where a session works when its client names no directory."""
+        return self.paths[0] if self.paths else Path.cwd()
+
+    @property
+    def endpoint(self) -> str:
+        """The Twisted endpoint string to listen on."""
+        return self.listen if self.listen is not None else tcp_endpoint(self.host, self.port)
+
+    @property
+    def local(self) -> bool:
+        """Whether only this machine can reach the endpoint."""
+        return is_local(self.endpoint)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What no log line and no answer may hold."""
+        return () if self.connection_token is None else (self.connection_token,)
+
+
+def _declared() -> tuple[Option, ...]:
+    return tuple(
+        Option(name=field.name, **field.metadata[_METADATA])
+        for field in attrs.fields(Settings)
+        if _METADATA in field.metadata
+    )
+
+
+OPTIONS: Final = _declared()
+BY_KEY: Final = {option.key: option for option in OPTIONS}
+BY_NAME: Final = {option.name: option for option in OPTIONS}
+
+
+def plain(text: str) -> str:
+    """A key without its case and its separators, to compare spellings by."""
+    return re.sub(r"[^a-z0-9]", "", text.lower())

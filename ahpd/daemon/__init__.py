@@ -1,0 +1,1 @@
+"""The process around a host: its log, its signals, its record, and its service manager."""

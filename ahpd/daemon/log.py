@@ -1,0 +1,130 @@
+"""The log: one event a line, and no secret in any of them.
+
+A line is its time, its level and its words. A failure is one line too, naming the
+exception and the place it came from; a stack is for a debugger, not for a log.
+"""
+
+import os
+import re
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any, Final, cast
+
+from twisted.logger import (
+    FileLogObserver,
+    FilteringLogObserver,
+    ILogObserver,
+    LogEvent,
+    LogLevel,
+    LogLevelFilterPredicate,
+    formatEvent,
+)
+from twisted.python.failure import Failure
+
+ROTATE_BYTES: Final = 5 * 1024 * 1024
+KEPT_FILES: Final = 4
+_TOKEN_IN_URL: Final = re.compile(r"([?&]tkn=)[^&\s\"'#]+")
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+
+
+def redact(text: str, secrets: Sequence[str]) -> str:
+    """The text without the secrets, and without the token of any URL in it."""
+    text = _TOKEN_IN_URL.sub(r"\1<token>", text)
+    for secret in secrets:
+        text = text.replace(secret, "<secret>")
+    return text
+
+
+def failure_words(failure: Failure) -> str:
+    """What failed and where, on one line."""
+    words = f"{failure.type.__name__}: {failure.getErrorMessage()}" if failure.type else "failure"
+    frames = failure.frames
+    if frames:
+        function, file, line = frames[-1][:3]
+        words += f" (in {function}, {Path(file).name}:{line})"
+    return words
+
+
+def format_line(event: LogEvent, secrets: Sequence[str] = ()) -> str:
+    """An event as a line, its newline included."""
+    moment = datetime.fromtimestamp(event.get("log_time", 0.0), UTC).astimezone()
+    level = event.get("log_level")
+    words = formatEvent(event)
+    failure = event.get("log_failure")
+    if isinstance(failure, Failure):
+        # The words of a failure nobody described are Twisted's, and hold its stack.
+        described = words and "Traceback (most recent call last)" not in words
+        words = f"{words}: {failure_words(failure)}" if described else failure_words(failure)
+    words = " | ".join(part for part in words.splitlines() if part.strip())
+    words = _CONTROL.sub("?", redact(words, secrets))
+    return f"{moment:%Y-%m-%dT%H:%M:%S%z} {level.name if level else 'info'} {words}\n"
+
+
+class BoundedFile:
+    """A log file that is put aside as NAME.1, NAME.2 and so on once it is large.
+
+    It appends, so that what a dying interpreter writes to standard error stands
+    beside the log's own lines; with `standard_error` that descriptor follows it.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        limit: int = ROTATE_BYTES,
+        kept: int = KEPT_FILES,
+        standard_error: bool = False,
+    ) -> None:
+        self._path = path
+        self._limit = limit
+        self._kept = kept
+        self._standard_error = standard_error
+        self._descriptor = -1
+        self._open()
+
+    def _open(self) -> None:
+        self._descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        self._size = os.fstat(self._descriptor).st_size
+        if self._standard_error:
+            os.dup2(self._descriptor, sys.__stderr__.fileno() if sys.__stderr__ else 2)
+
+    def write(self, text: str) -> None:
+        """Append; a line is never cut in two by a rotation. Raises `OSError`."""
+        data = text.encode("utf-8", "backslashreplace")
+        if self._size and self._size + len(data) > self._limit:
+            self._rotate()
+        while data:
+            written = os.write(self._descriptor, data)
+            self._size += written
+            data = data[written:]
+
+    def flush(self) -> None:
+        """Nothing is held back."""
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def _rotate(self) -> None:
+        names = [self._path, *(self._numbered(n) for n in range(1, self._kept + 1))]
+        for older, newer in zip(reversed(names[1:]), reversed(names[:-1]), strict=True):
+            if newer.exists():
+                newer.replace(older)
+        self.close()
+        self._open()
+
+    def _numbered(self, number: int) -> Path:
+        return self._path.with_name(f"{self._path.name}.{number}")
+
+
+def observer(file: IO[Any] | BoundedFile, secrets: Sequence[str]) -> ILogObserver:
+    """A log observer that writes lines to `file`: ours from info up, libraries' from warnings up."""
+    predicate = LogLevelFilterPredicate(LogLevel.info)
+    for chatty in ("twisted", "autobahn", "log_legacy"):
+        predicate.setLogLevelForNamespace(chatty, LogLevel.warn)
+    writer = FileLogObserver(cast("IO[Any]", file), lambda event: format_line(event, secrets))
+    return cast("ILogObserver", FilteringLogObserver(writer, [predicate]))

@@ -1,0 +1,135 @@
+"""The record of the background daemon: `daemon.json` in the state directory, mode 0600.
+
+It holds what `status` shows and what `restart` starts again with, a token given by
+flag included. It is written whole or not at all. A record whose process is gone, or
+whose number went to another process, is stale: nobody has to remove it.
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+
+RECORD_FILE: Final = "daemon.json"
+LOG_FILE: Final = "daemon.log"
+LOCK_FILE: Final = "daemon.lock"
+
+
+@attrs.frozen(kw_only=True)
+class Launch:
+    """What a daemon is started with: flags as they were given, and from where."""
+
+    flags: dict[str, Any]
+    """By option name: text, true or false, or a list of texts."""
+    config_file: str | None
+    """The file named by `--config-file`, absolute; None for the usual place."""
+    directory: str
+    """The working directory."""
+
+
+@attrs.frozen(kw_only=True)
+class Record:
+    """A background daemon that listens, or did."""
+
+    pid: int
+    start_time: str
+    """Tells the process from a later one with its number; see `process.start_mark`."""
+    started: str
+    """When it began to listen, ISO 8601 with its offset."""
+    url: str
+    version: str
+    log: str
+    launch: Launch
+
+
+def read(directory: Path) -> Record | None:
+    """The record in a state directory; None where there is none or it says nothing usable.
+
+    Raises `OSError` when it is there and cannot be read.
+    """
+    try:
+        text = (directory / RECORD_FILE).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    try:
+        held = json.loads(text)
+        launch = held["launch"]
+        return Record(
+            pid=int(held["pid"]),
+            start_time=str(held["startTime"]),
+            started=str(held["started"]),
+            url=str(held["url"]),
+            version=str(held["version"]),
+            log=str(held["log"]),
+            launch=Launch(
+                flags=dict(launch["flags"]),
+                config_file=launch["configFile"],
+                directory=str(launch["directory"]),
+            ),
+        )
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def write(directory: Path, record: Record) -> None:
+    """Replace the record. Raises `OSError`."""
+    content = {
+        "pid": record.pid,
+        "startTime": record.start_time,
+        "started": record.started,
+        "url": record.url,
+        "version": record.version,
+        "log": record.log,
+        "launch": launch_to_json(record.launch),
+    }
+    draft = directory / f".{RECORD_FILE}.{secrets.token_hex(4)}"
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump(content, file, indent=2)
+            file.write("\n")
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(directory / RECORD_FILE)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+
+
+def launch_to_json(launch: Launch) -> dict[str, Any]:
+    """A launch as the record and the daemon's standard input hold it."""
+    return {
+        "flags": launch.flags,
+        "configFile": launch.config_file,
+        "directory": launch.directory,
+    }
+
+
+def remove(directory: Path, pid: int) -> None:
+    """Take the record away if it is still that process's."""
+    with contextlib.suppress(OSError):
+        held = read(directory)
+        if held is not None and held.pid == pid:
+            (directory / RECORD_FILE).unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def locked(directory: Path) -> Iterator[None]:
+    """Hold the state directory for one start or stop; waits for another one that is under way.
+
+    Raises `OSError` when the directory cannot be made or written.
+    """
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # Not inherited by the daemon, which would hold it for as long as it runs.
+    descriptor = os.open(directory / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)

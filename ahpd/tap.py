@@ -1,0 +1,218 @@
+"""`twistd ahpd`: its options, and the service of a host with its lifecycle."""
+
+import atexit
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from twisted.python import usage
+
+import ahpd
+from ahpd.config import flags, load
+from ahpd.config.errors import ConfigError
+from ahpd.config.kinds import Switch
+from ahpd.config.settings import OPTIONS, Option, Settings
+
+if TYPE_CHECKING:
+    from twisted.application.service import MultiService
+    from twisted.internet.defer import Deferred
+
+
+class IHost(Protocol):
+    """What is used of a host here (`ahpd.app.Host`)."""
+
+    @property
+    def service(self) -> "MultiService":
+        """The tree of named services; stopping it drains."""
+
+    @property
+    def ready(self) -> "Deferred[str | None]":
+        """Fires with the URL, or None where nothing listens; fails when it cannot listen."""
+
+    @property
+    def ended(self) -> "Deferred[str]":
+        """Fires when there is nobody left to serve and nobody can come."""
+
+
+MakeHost = Callable[[Settings, Any], IHost]
+
+
+class Options(usage.Options):
+    """The options of `twistd ahpd`: those of `ahpd` and its configuration file."""
+
+    synopsis = "[options]"
+    longdesc = "Hosts coding agents on this machine and serves them over the Agent Host Protocol."
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.raw: flags.Raw = {}
+        self.config_file: Path | None = None
+        self.configuration: load.Configuration | None = None
+
+    def opt_version(self) -> None:
+        """Show the version of ahpd and exit."""
+        print(f"ahpd {ahpd.__version__}")
+        sys.exit(0)
+
+    def opt_config_file(self, text: str) -> None:
+        """Read this file in place of config.yaml or config.json in the configuration directory."""
+        self.config_file = Path(text).absolute()
+
+    def postOptions(self) -> None:
+        """Read the configuration; what is wrong with it ends the process in one line."""
+        directory = Path.cwd()
+        try:
+            self.configuration = load.load(
+                flags.values(self.raw, directory),
+                config_file=self.config_file,
+                environ=os.environ,
+                directory=directory,
+            )
+        except ConfigError as error:
+            raise SystemExit(f"ahpd: {error}") from None
+
+
+# `usage.Options` counts the arguments of each method and shows its docstring.
+
+
+def _switch(option: Option, state: bool, words: str) -> Callable[[Options], None]:
+    def given(self: Options) -> None:
+        flags.add(self.raw, option, state)
+
+    given.__doc__ = words
+    return given
+
+
+def _valued(option: Option, words: str) -> Callable[[Options, str], None]:
+    def given(self: Options, text: str) -> None:
+        flags.add(self.raw, option, text)
+
+    given.__doc__ = words
+    return given
+
+
+def _methods(option: Option) -> dict[str, Callable[..., None]]:
+    words = f"{option.help} [default: {option.default_words}]"
+    if isinstance(option.kind, Switch):
+        return {
+            option.flag: _switch(option, True, words),
+            option.kind.negative: _switch(option, False, f"The opposite of --{option.flag}."),
+        }
+    methods: dict[str, Callable[..., None]] = {option.flag: _valued(option, words)}
+    if option.singular:
+        methods[option.singular] = _valued(option, f"The same as --{option.flag}.")
+    return methods
+
+
+for _option in OPTIONS:
+    for _flag, _method in _methods(_option).items():
+        setattr(Options, f"opt_{_flag.replace('-', '_')}", _method)
+
+
+def build_service(
+    settings: Settings,
+    reactor: Any,
+    *,
+    announce: Callable[[str | None], object],
+    failed: Callable[[str], object],
+    raises: bool = False,
+    make: MakeHost | None = None,
+) -> "MultiService":
+    """The service of a host for `settings`, minding its own beginning and end.
+
+    `announce`, `failed` and `raises` are as `ahpd.daemon.lifecycle.Lifecycle` says. Raises
+    `ConfigError` for an endpoint Twisted knows nothing of, and what making a host raises.
+    """
+    if settings.listen is not None:
+        _check_endpoint(settings.listen, reactor)
+    from twisted.application.service import MultiService
+    from twisted.logger import Logger
+
+    from ahpd.daemon.lifecycle import Lifecycle
+    from ahpd.daemon.notify import notify
+
+    if make is None:
+        from ahpd.app import make_host
+
+        make = make_host
+    log = Logger(namespace="ahpd")
+
+    def tell(*lines: str) -> None:
+        if (words := notify(os.environ, *lines)) is not None:
+            log.warn("{words}", words=words)
+
+    host = make(settings, reactor)
+    root = MultiService()
+    root.setName("ahpd")
+    host.service.setServiceParent(root)
+    # Behind the host: it starts when all of the host was started, and stops before it does.
+    lifecycle = Lifecycle(
+        reactor,
+        host.ready,
+        host.ended,
+        announce=announce,
+        failed=failed,
+        tell=tell,
+        raises=raises,
+    )
+    lifecycle.setServiceParent(root)  # type: ignore[no-untyped-call]
+    return root
+
+
+def _check_endpoint(endpoint: str, reactor: Any) -> None:
+    from twisted.internet.endpoints import serverFromString
+
+    try:
+        serverFromString(reactor, endpoint)
+    except Exception as error:
+        # Each endpoint type has a parser of its own, and each raises as it likes.
+        words = " ".join(str(error).split()) or type(error).__name__
+        raise ConfigError(
+            f"listen: found {endpoint}, allowed: an endpoint Twisted can make; it says: {words}"
+        ) from None
+
+
+def makeService(options: Options) -> "MultiService":
+    """What twistd runs. Words on standard error and status 1 when the host cannot start."""
+    from twisted.internet import reactor
+    from twisted.logger import Logger
+
+    from ahpd.daemon.words import failure_words
+
+    log = Logger(namespace="ahpd")
+    assert options.configuration is not None, "twistd parses options before it makes a service"
+    foreground = bool(options.parent and options.parent.get("nodaemon"))
+
+    def announce(url: str | None) -> None:
+        if url is not None and foreground and not settings.stdio:
+            print(f"listening on {url}", file=sys.__stdout__, flush=True)
+        elif url is not None:
+            log.info("listening on {url}", url=url)
+
+    def failed(words: str) -> None:
+        if foreground:
+            print(f"ahpd: {words}", file=sys.__stderr__, flush=True)
+        else:
+            log.critical("{words}", words=words)
+        # twistd has no status for a service that failed after it was started, so it is
+        # said when everything of twistd's own is done.
+        atexit.register(_leave_failed)
+
+    try:
+        settings, warnings = options.configuration.settings()
+        service = build_service(
+            settings, reactor, announce=announce, failed=failed, raises=not foreground
+        )
+    except (ConfigError, OSError, ValueError) as error:
+        raise SystemExit(f"ahpd: {failure_words(error)}") from None
+    for words in (*options.configuration.warnings, *warnings):
+        log.warn("{words}", words=words)
+    return service
+
+
+def _leave_failed() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(1)

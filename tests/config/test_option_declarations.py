@@ -1,0 +1,82 @@
+"""Flags, twistd's options and the documentation are all made of the one declaration."""
+
+import re
+from pathlib import Path
+
+import attrs
+import click
+import pytest
+
+from ahpd import tap
+from ahpd.cli.main import root
+from ahpd.config.kinds import Switch
+from ahpd.config.settings import OPTIONS, Settings
+
+ROOT = Path(__file__).parent.parent.parent
+
+#: The keys the host's users were promised.
+PROMISED = {
+    "host", "port", "paths", "connectionToken", "connectionTokenFile", "withoutConnectionToken",
+    "stdio", "wire", "deltaWindowMs", "clientQueueBytes", "replayBytes", "demo",
+}  # fmt: skip
+
+
+def flags_of(option):
+    found = {f"--{option.flag}"}
+    if isinstance(option.kind, Switch):
+        found.add(f"--{option.kind.negative}")
+    if option.singular:
+        found.add(f"--{option.singular}")
+    return found
+
+
+def test_every_promised_key_is_declared():
+    assert {option.key for option in OPTIONS} >= PROMISED
+
+
+def test_every_field_is_an_option_but_the_one_that_is_derived():
+    assert {field.name for field in attrs.fields(Settings)} - {
+        option.name for option in OPTIONS
+    } == {"listens"}
+
+
+def test_only_the_token_is_a_secret():
+    assert [option.key for option in OPTIONS if option.secret] == ["connectionToken"]
+
+
+@pytest.mark.parametrize("command", [root, root.commands["start"], root.commands["config"]])
+def test_the_command_has_a_flag_for_each_option_and_no_other(command):
+    own = {"--json", "--help", "--version", "--config-file"}
+    with click.Context(command) as context:
+        found = {
+            name
+            for parameter in command.get_params(context)
+            for name in (*parameter.opts, *parameter.secondary_opts)
+        }
+    assert found - own == set().union(*(flags_of(option) for option in OPTIONS))
+
+
+def test_twistd_has_the_same_flags():
+    names = {f"--{name.removesuffix('=')}" for name in tap.Options().longOpt}
+    own = {"--help", "--version", "--config-file"}
+    assert names - own == set().union(*(flags_of(option) for option in OPTIONS))
+
+
+def test_the_documentation_lists_each_option_as_it_is_declared():
+    text = (ROOT / "docs" / "configuration.md").read_text()
+    table = re.search(r"<!-- options: .*?-->\n(.*?)<!-- end of options -->", text, re.DOTALL)
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in table[1].splitlines()
+        if line.startswith("| `")
+    ]
+    assert rows == [
+        [f"`{option.key}`", option.kind.allowed, option.default_words, option.help]
+        for option in OPTIONS
+    ]
+
+
+def test_a_default_that_is_a_value_passes_its_own_check(tmp_path):
+    for option in OPTIONS:
+        if option.default not in (None, ()):
+            assert option.kind.check(option.default, tmp_path) == option.default
