@@ -4,7 +4,7 @@ Every return edge of the architecture is here, so that imports only ever point o
 way (docs/architecture.md). A part never asks which class is behind a port.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -225,21 +225,54 @@ class IAgent(Interface):
 # -- commands -------------------------------------------------------------------
 
 
+#: The most channels a client is remembered to be owed; past it, it is owed every one.
+MAX_DEBTS = 1000
+
+
 @attrs.define(eq=False)
 class ClientRecord:
     """What the host remembers of a client between its connections."""
 
     client_id: str
     version: str
+    """What its next reconnect speaks: as its newest open connection does, or did the last to close."""
     info: Mapping[str, Any] | None = None
     """`clientInfo` of its handshake (schema: Implementation)."""
     locale: str | None = None
-    connections: int = 0
-    """How many connections of this client are open now."""
+    versions: list[str] = attrs.field(factory=list)
+    """The version of each connection of this client that is open now, the newest last."""
     gone_at: float | None = None
     """When its last connection closed, in the reactor's seconds; None while one is open."""
+    watched: set[str] = attrs.field(factory=set)
+    """Channels that closed connections watched and no later one has taken up again."""
     owed: set[str] = attrs.field(factory=set)
     """Channels it holds with no snapshot from this process: its reconnect is owed one."""
+    owes_all: bool = False
+    """It was owed more than `MAX_DEBTS`: every channel it comes back for is owed a snapshot."""
+
+    def owe(self, channel: str) -> None:
+        """What the client holds of `channel` is no ground to replay onto."""
+        if self.owes_all:
+            return
+        self.owed.add(channel)
+        if len(self.owed) > MAX_DEBTS:
+            self.owed.clear()
+            self.owes_all = True
+
+    def is_owed(self, channels: Iterable[str]) -> bool:
+        """Whether one of `channels` has to come as a snapshot."""
+        return self.owes_all or not self.owed.isdisjoint(channels)
+
+    def settle(self, *channels: str) -> None:
+        """The client has, or no longer wants, the state of these."""
+        self.owed.difference_update(channels)
+        self.watched.difference_update(channels)
+
+    def settle_all(self) -> None:
+        """The client begins anew, or was given every channel it came back for."""
+        self.owed.clear()
+        self.watched.clear()
+        self.owes_all = False
 
 
 class ICaller(Interface):

@@ -17,6 +17,9 @@ log = Logger()
 
 #: How long one service may take to stop, in seconds. The next one stops all the same.
 STOP_BOUND: Final = 10.0
+#: How long all of them together may take; past it each is given no more than a moment.
+TOTAL_BOUND: Final = 18.0
+_MOMENT: Final = 0.5
 
 
 class ServiceTree(MultiService):
@@ -34,16 +37,18 @@ class ServiceTree(MultiService):
         return Deferred.fromCoroutine(self._stop())
 
     async def _stop(self) -> None:
+        until = self._clock.seconds() + TOTAL_BOUND
         for service in reversed(list(self)):
             stopping: Deferred[Any] = maybeDeferred(service.stopService)
-            stopping.addTimeout(self._bound, self._clock)
+            bound = max(_MOMENT, min(self._bound, until - self._clock.seconds()))
+            stopping.addTimeout(bound, self._clock)
             try:
                 await stopping
             except defer.TimeoutError:
                 log.error(
                     "the service {name} was not down after {bound} s and is left behind",
                     name=service.name,
-                    bound=self._bound,
+                    bound=bound,
                 )
             except Exception:
                 log.failure("the service {name} failed to stop", name=service.name)

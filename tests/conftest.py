@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
+from twisted.logger import formatEvent, globalLogPublisher
 from zope.interface import implementer
 
 from ahpd.channels.store import ChannelStore
@@ -213,6 +214,22 @@ class Caller:
 
     def __init__(self, client_id="client-1"):
         self.record = ClientRecord(client_id=client_id, version="1.0.0")
+
+
+@pytest.fixture(autouse=True)
+def nothing_fails_in_the_log(request):
+    """A failure the host logs fails the test, unless it is marked `logs_failures`."""
+    failures = []
+
+    def note(event):
+        if "log_failure" in event:
+            failures.append(formatEvent(event) + "\n" + event["log_failure"].getTraceback())
+
+    globalLogPublisher.addObserver(note)
+    yield
+    globalLogPublisher.removeObserver(note)
+    if request.node.get_closest_marker("logs_failures") is None:
+        assert not failures, "\n".join(failures)
 
 
 @pytest.fixture

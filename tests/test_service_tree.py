@@ -1,5 +1,6 @@
 """Services stop in the opposite order of their start, each down before the next."""
 
+import pytest
 from twisted.application.service import Service
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
@@ -58,8 +59,24 @@ def test_one_that_hangs_is_left_behind_after_its_bound():
     assert clock.getDelayedCalls() == []
 
 
+@pytest.mark.logs_failures
 def test_one_that_fails_does_not_keep_the_others_up():
     events = []
     _, services = tree(Part("store", events), Part("fails", events, RuntimeError("no")))
     assert services.stopService().called
     assert events[-1] == "stop store"
+
+
+def test_several_that_hang_are_left_behind_within_a_bound_of_all_of_them():
+    events = []
+    hanging = [Part(f"hangs-{number}", events, Deferred()) for number in range(30)]
+    clock = Clock()
+    services = ServiceTree(clock, "host")
+    for part in hanging:
+        part.setServiceParent(services)
+    services.startService()
+    stopped = services.stopService()
+    while not stopped.called:
+        clock.advance(0.5)
+    assert clock.seconds() < 40
+    assert sum(event.startswith("stop") for event in events) == 30

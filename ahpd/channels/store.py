@@ -8,7 +8,7 @@ it and takes a later number. A subscribe registers and reads in one step.
 """
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 import attrs
 from twisted.application.service import Service
@@ -37,6 +37,7 @@ class _Channel:
     state: State
     observer: Observer | None
     snapshots: SnapshotCache = attrs.field(factory=SnapshotCache)
+    shown_from: int = 0
 
 
 @attrs.define(eq=False)
@@ -61,7 +62,7 @@ class ChannelStore(Service):
         self._watched: dict[ISubscriber, set[str]] = {}
         #: Called when a channel is gone for good.
         self.on_closed: ClosedHook = lambda channel, watchers: None
-        self._queue: deque[_Pending] = deque()
+        self._queue: deque[_Pending | Callable[[], None]] = deque()
         self._dispatching = False
 
     # -- channels -------------------------------------------------------------
@@ -84,9 +85,13 @@ class ChannelStore(Service):
         self._channels[channel] = _Channel(kind, state, observer)
 
     def close(self, channel: str) -> None:
-        """Let go of a channel's state and of everybody's subscription to it."""
-        self._channels.pop(channel, None)
-        watchers = tuple(self._watchers.get(channel, ()))
+        """Let go of a channel's state and of everybody's subscription to it.
+
+        One that is not open is no error.
+        """
+        if self._channels.pop(channel, None) is None:
+            return
+        watchers = self.watchers(channel)
         for subscriber in watchers:
             self.unsubscribe(channel, subscriber)
         self.on_closed(channel, watchers)
@@ -144,14 +149,25 @@ class ChannelStore(Service):
         """
         self._enqueue(_Pending(channel, action, origin, reason, sender))
 
-    def _enqueue(self, pending: _Pending) -> None:
+    def behind(self, work: Callable[[], None]) -> None:
+        """Do `work` once all that was dispatched so far is said: outside a dispatch, now.
+
+        For what has to keep its place among actions and is none, a notification for one.
+        """
+        self._enqueue(work)
+
+    def _enqueue(self, pending: "_Pending | Callable[[], None]") -> None:
         self._queue.append(pending)
         if self._dispatching:
             return
         self._dispatching = True
         try:
             while self._queue:
-                self._say(self._queue.popleft())
+                following = self._queue.popleft()
+                if isinstance(following, _Pending):
+                    self._say(following)
+                else:
+                    _do(following)
         finally:
             self._dispatching = False
 
@@ -225,18 +241,20 @@ class ChannelStore(Service):
         if not watched:
             del self._watched[subscriber]
 
-    def leave(self, subscriber: ISubscriber) -> None:
-        """Take every subscription of `subscriber` away: its connection is gone."""
-        for channel in tuple(self._watched.get(subscriber, ())):
+    def leave(self, subscriber: ISubscriber) -> tuple[str, ...]:
+        """Take every subscription of `subscriber` away, its connection being gone; what it watched."""
+        watched = tuple(self._watched.get(subscriber, ()))
+        for channel in watched:
             self.unsubscribe(channel, subscriber)
+        return watched
 
     def is_watching(self, channel: str, subscriber: ISubscriber) -> bool:
         """Whether `subscriber` is sent what is said on `channel`."""
         return subscriber in self._watchers.get(channel, ())
 
-    def watchers(self, channel: str) -> Iterator[ISubscriber]:
+    def watchers(self, channel: str) -> tuple[ISubscriber, ...]:
         """Who watches `channel` now."""
-        return iter(tuple(self._watchers.get(channel, ())))
+        return tuple(self._watchers.get(channel, ()))
 
     def lagging(self, channels: Iterable[str]) -> bool:
         """Whether somebody watching one of `channels` has much to read and is reading it."""
@@ -252,7 +270,28 @@ class ChannelStore(Service):
         """
         held = self._channels[channel]
         state: Encoded = held.snapshots.encoded(held.kind, held.state, turns)
+        if turns is not None and held.kind is ChannelKind.CHAT:
+            held.shown_from = max(held.shown_from, len(held.state["turns"]) - turns)
         return {"resource": name or channel, "state": state, "fromSeq": self._seq}
+
+    def shown_from(self, channel: str) -> int:
+        """Where the narrowest view of a chat's turns begins that anybody was given, as an index.
+
+        0 where all who were given the chat were given all of it.
+        """
+        return self._channels[channel].shown_from
+
+    def widened(self, channel: str, start: int) -> None:
+        """All who watch a chat were told its turns from index `start` to what they had."""
+        held = self._channels[channel]
+        held.shown_from = min(held.shown_from, start)
+
+
+def _do(work: Callable[[], None]) -> None:
+    try:
+        work()
+    except Exception:
+        log.failure("what was to follow an action failed")
 
 
 def _deliver(subscriber: ISubscriber, envelope: Envelope) -> None:

@@ -13,11 +13,14 @@ from zope.interface import implementer
 from ahpd.channels.envelope import Origin
 from ahpd.channels.store import ChannelStore
 from ahpd.chats.chat import Chat
+from ahpd.chats.history import tell_back_to
 from ahpd.chats.moments import instant
 from ahpd.chats.queue import resumable_error
 from ahpd.interfaces import IActionHandler, Refusal
 from ahpd.protocol import Action, State
+from ahpd.protocol.actions import belongs_on
 from ahpd.protocol.status import IS_ARCHIVED
+from ahpd.protocol.uris import ChannelKind
 
 _NO_STEERING: Final = "The session provider does not support steering messages."
 _NO_RESUME: Final = "The session provider does not support turn resume."
@@ -27,6 +30,9 @@ _UNKNOWN_CHAT: Final = {
     "chat/isReadChanged": "Only a known chat can change its read state.",
     "chat/isArchivedChanged": _NOT_ARCHIVABLE,
 }
+
+#: Kinds of message that a host alone may send; one nobody here knows is passed on.
+_NOT_A_CLIENTS: Final = frozenset({"agent", "tool", "automation", "systemNotification"})
 
 
 def not_served(kind: str) -> Refusal:
@@ -63,12 +69,13 @@ class ChatActions:
             "chat/isArchivedChanged": self._archived,
             "chat/inputAnswerChanged": _say,
             "chat/inputCompleted": _say,
-            "chat/truncated": _say,
+            "chat/truncated": self._truncated,
             "chat/toolCallConfirmed": self._tool_call_answered,
             "chat/toolCallResultConfirmed": self._tool_call_answered,
             "chat/toolCallComplete": self._tool_call_reported,
             "chat/toolCallContentChanged": self._tool_call_reported,
             "session/titleChanged": _say,
+            "session/configChanged": self._session_config,
         }
 
     def handle(self, channel: str, action: Action, origin: Origin) -> None:
@@ -83,20 +90,24 @@ class ChatActions:
         act = self._acts.get(kind)
         if act is not None:
             act(chat, action, origin)
-        elif kind.startswith("chat/") or kind == "session/configChanged":
+        elif kind.startswith("chat/"):
             raise not_served(kind)
         else:
             raise Refusal(f"{kind} is no action of a chat's channel: {channel}")
 
     def _unknown(self, channel: str, action: Action, origin: Origin) -> None:
         """AHP.txt, "An action naming nothing here"."""
-        words = _UNKNOWN_CHAT.get(action["type"])
+        kind = action["type"]
+        words = _UNKNOWN_CHAT.get(kind)
         if words is not None:
             raise Refusal(words)
+        if not belongs_on(kind, ChannelKind.CHAT):
+            raise Refusal(f"{kind} is no action of a chat's channel: {channel}")
         self._store.dispatch(channel, action, origin)
 
     def _turn_started(self, chat: Chat, action: Action, origin: Origin) -> None:
         turn_id, started = action["turnId"], action["startedAt"]
+        _check_sender(action["message"])
         if instant(started) is None:
             raise Refusal(f"startedAt is no ISO 8601 time: {started!r}")
         if chat.holds_turn(turn_id):
@@ -125,11 +136,25 @@ class ChatActions:
     def _pending_message_set(self, chat: Chat, action: Action, origin: Origin) -> None:
         if action["kind"] == "steering":
             raise Refusal(_NO_STEERING)
+        _check_sender(action["message"])
         chat.say(action, origin)
 
     def _archived(self, chat: Chat, action: Action, origin: Origin) -> None:
         if self._is_default(chat):
             raise Refusal(_NOT_ARCHIVABLE)
+        chat.say(action, origin)
+
+    def _truncated(self, chat: Chat, action: Action, origin: Origin) -> None:
+        turn_id = action.get("turnId")
+        if turn_id is not None:
+            tell_back_to(self._store, chat, turn_id)
+        chat.say(action, origin)
+
+    def _session_config(self, chat: Chat, action: Action, origin: Origin) -> None:
+        """A change of the session's, sent on one of its chats, is answered there."""
+        refused = chat.owner.config_refused(action)
+        if refused is not None:
+            raise Refusal(refused)
         chat.say(action, origin)
 
     def _tool_call_answered(self, chat: Chat, action: Action, origin: Origin) -> None:
@@ -153,6 +178,13 @@ class ChatActions:
 
 def _say(chat: Chat, action: Action, origin: Origin) -> None:
     chat.say(action, origin)
+
+
+def _check_sender(message: State) -> None:
+    """A client speaks for its user alone (schema: ChatTurnStartedAction)."""
+    kind = message["origin"]["kind"]
+    if kind in _NOT_A_CLIENTS:
+        raise Refusal(f"message.origin.kind: found {kind!r}, a client sends 'user'")
 
 
 def _call(state: State, action: Action) -> State | None:

@@ -34,6 +34,10 @@ _OF_A_TURN: Final = frozenset(
 #: The one thing a backend says that names no turn.
 _OF_THE_CHAT: Final = "chat/activityChanged"
 
+#: Characters held back to be merged at most. What is held is in no client's queue, so it
+#: would get round a backend's waiting for them; and a piece this large costs little to send.
+MOST_HELD: Final = 64 * 1024
+
 #: How often a backend that was asked to wait looks again, in seconds.
 _LOOK_AGAIN: Final = 0.01
 #: The longest one `drained` waits, in seconds: a client that takes longer is the peer's to end.
@@ -45,7 +49,7 @@ class TurnOutput:
     """One turn's voice on its chat's channel.
 
     Deltas of one part that come within `window` seconds of the first of them are
-    said as one; 0 says each as it comes. Whoever says anything else on the chat
+    said as one, up to `MOST_HELD`; 0 says each as it comes. Whoever says anything else on the chat
     calls `flush` first, so that the order of what was said is kept.
     """
 
@@ -55,6 +59,7 @@ class TurnOutput:
         "_dispatch",
         "_ended",
         "_held",
+        "_held_length",
         "_key",
         "_session",
         "_store",
@@ -80,6 +85,7 @@ class TurnOutput:
         self._chat = chat
         self._window = window
         self._held: list[str] = []
+        self._held_length = 0
         self._key: tuple[str, str] = ("", "")
         self._timer: IDelayedCall | None = None
         self._ended = False
@@ -110,13 +116,14 @@ class TurnOutput:
         content, target = action.get("content"), action.get(names)
         if not isinstance(content, str) or not isinstance(target, str):
             return False
-        if self._held and self._key == (kind, target):
-            self._held.append(content)
-            return True
-        self.flush()
-        self._key = (kind, target)
+        if not (self._held and self._key == (kind, target)):
+            self.flush()
+            self._key = (kind, target)
+            self._timer = self._clock.callLater(self._window, self._due)
         self._held.append(content)
-        self._timer = self._clock.callLater(self._window, self._due)
+        self._held_length += len(content)
+        if self._held_length >= MOST_HELD:
+            self.flush()
         return True
 
     def _due(self) -> None:
@@ -133,6 +140,7 @@ class TurnOutput:
         kind, target = self._key
         content = "".join(self._held)
         self._held.clear()
+        self._held_length = 0
         self._dispatch(
             self._chat,
             {"type": kind, "turnId": self.turn_id, DELTAS[kind]: target, "content": content},

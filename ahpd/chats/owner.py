@@ -12,7 +12,7 @@ from ahpd.channels.store import ChannelStore
 from ahpd.chats.moments import stamp
 from ahpd.chats.tasks import Tasks
 from ahpd.interfaces import IAgent
-from ahpd.protocol import State
+from ahpd.protocol import Action, State
 
 
 @attrs.frozen(kw_only=True)
@@ -78,6 +78,9 @@ class ChatOwner(Protocol):
     @property
     def config_values(self) -> Mapping[str, Any]:
         """The configuration in force."""
+
+    def config_refused(self, action: Action) -> str | None:
+        """Why a `session/configChanged` is not taken, in words; None when it is."""
 
     def turn_refused(self, chat_archived: bool) -> TurnFailure | None:
         """Why a turn may not start now; None when it may."""

@@ -63,7 +63,7 @@ class Handshake:
         info, locale = params.get("clientInfo"), params.get("locale")
         record = self._clients.introduce(client_id, version, info, locale)
         peer.agree(record, version, locale)
-        self._clients.connected(record)
+        self._clients.connected(record, version)
         log.info("{who} speaks {version}", who=peer.name, version=version)
         channels = list(dict.fromkeys(params.get("initialSubscriptions") or ()))
         waking = self._wake(channel for channel in channels if not self._is_owed(channel))
@@ -85,8 +85,8 @@ class Handshake:
                 snapshots.append(self._subscriptions.join(peer, name, channel))
             elif self._is_owed(channel):
                 held_under = name or canonical(channel)
-                self._store.subscribe(held_under, peer)
-                peer.agreed().owed.add(held_under)
+                self._subscriptions.watch(peer, held_under)
+                peer.agreed().owe(held_under)
         return {
             "protocolVersion": peer.version,
             "serverSeq": self._store.server_seq,
@@ -110,9 +110,10 @@ class Handshake:
         locale = (params.get("_meta") or {}).get("ahpd.locale")
         if isinstance(locale, str):
             record.locale = locale
-        peer.agree(record, record.version, record.locale)
-        self._clients.connected(record)
-        log.info("{who} is back, {version}", who=peer.name, version=record.version)
+        version = record.version
+        peer.agree(record, version, record.locale)
+        self._clients.connected(record, version)
+        log.info("{who} is back, {version}", who=peer.name, version=version)
         waking = self._wake(params["subscriptions"])
         if waking is None:
             return self._rejoined(peer, params)
@@ -126,28 +127,29 @@ class Handshake:
 
     def _rejoined(self, peer: Peer, params: dict[str, Any]) -> State:
         """Join every channel at once, so that nothing said meanwhile comes twice or not at all."""
-        owed = peer.agreed().owed
+        record = peer.agreed()
         joined: dict[str, str] = {}
         missing: list[str] = []
         for channel in dict.fromkeys(params["subscriptions"]):
             name = self._directory.resolve(channel)
             if name is None or not self._store.is_open(name):
                 missing.append(channel)
-                owed.discard(name or canonical(channel))
+                record.settle(name or canonical(channel))
                 continue
             joined[channel] = name
-            if peer.connected:
-                self._store.subscribe(name, peer)
+            self._subscriptions.watch(peer, name)
         names = set(joined.values())
         last_seen = int(params["lastSeenServerSeq"])
-        if owed.isdisjoint(names) and self._store.replay.covers(last_seen, self._store.server_seq):
+        is_owed = record.is_owed(names)
+        record.settle(*names)
+        if not is_owed and self._store.replay.covers(last_seen, self._store.server_seq):
             actions = [
                 Encoded(envelope.body)
                 for envelope in self._store.replay.after(last_seen, names)
                 if peer.sees(envelope.type)
             ]
             return {"type": "replay", "actions": actions, "missing": missing}
-        owed -= names
+        record.owes_all = False
         snapshots = [
             self._subscriptions.snapshot(name, channel) for channel, name in joined.items()
         ]

@@ -51,13 +51,16 @@ class Subscriptions:
         place = object()
         if not self._store.is_watching(name, peer):
             peer.places[name] = place
-        await waking
-        if peer.places.get(name) is place:
-            del peer.places[name]
-        elif not self._store.is_watching(name, peer):
+        try:
+            await waking
+        finally:
+            kept = peer.places.get(name) is place
+            if kept:
+                del peer.places[name]
+        if not peer.connected or not (kept or self._store.is_watching(name, peer)):
             raise internal_error(f"Subscription cancelled: {params['channel']}")
-        if not peer.connected:
-            raise internal_error(f"Subscription cancelled: {params['channel']}")
+        if not self._store.is_open(name):  # it went while it was waited for
+            raise self._directory.not_found(params["channel"])
         return self._joined(peer, name, params)
 
     def _joined(self, peer: Peer, name: str, params: dict[str, Any]) -> State:
@@ -68,9 +71,14 @@ class Subscriptions:
 
     def join(self, peer: Peer, name: str, requested: str, turns: int | None = None) -> State:
         """Register `peer` on a held channel and read it, in one step. A Snapshot."""
-        self._store.subscribe(name, peer)
-        peer.agreed().owed.discard(name)
+        self.watch(peer, name)
+        peer.agreed().settle(name)
         return self.snapshot(name, requested, turns)
+
+    def watch(self, peer: Peer, name: str) -> None:
+        """Register `peer`, unless its connection went while something was waited for."""
+        if peer.connected:
+            self._store.subscribe(name, peer)
 
     def snapshot(self, name: str, requested: str, turns: int | None = None) -> State:
         """A held channel's Snapshot, under the spelling it was asked for by.
@@ -88,4 +96,4 @@ class Subscriptions:
         peer.places.pop(name, None)
         peer.set_window(name, 0)
         self._store.unsubscribe(name, peer)
-        peer.agreed().owed.discard(name)
+        peer.agreed().settle(name)

@@ -194,10 +194,17 @@ def _absolute(text: str, base: Path) -> Path:
 
 @attrs.frozen
 class FilePath:
-    """A file that may be there or not; it comes out absolute."""
+    """A file that may be there or not; it comes out absolute.
 
-    allowed: str = "the path of a file"
+    With `beside` the directory it is in must be there already.
+    """
+
+    beside: bool = False
     metavar: str = "FILE"
+
+    @property
+    def allowed(self) -> str:
+        return "the path of a file" + (" in a directory that exists" if self.beside else "")
 
     def check(self, value: object, base: Path) -> Path:
         if not isinstance(value, str) or not value or "\0" in value:
@@ -205,6 +212,8 @@ class FilePath:
         path = _absolute(value, base)
         if path.is_dir():
             raise WrongValue(f"{describe(value)}, which is a directory", self.allowed)
+        if self.beside and not path.parent.is_dir():
+            raise WrongValue(describe(value), self.allowed)
         return path
 
     def parse(self, text: str, base: Path) -> Path:

@@ -136,7 +136,7 @@ class Settings:
         unset="false",
     )
     wire: Path | None = option(
-        FilePath(), "Append every frame to this file as JSON lines.", unset="not written"
+        FilePath(beside=True), "Append every frame to this file as JSON lines.", unset="not written"
     )
     delta_window_ms: int = option(
         Integer(0, 1000),

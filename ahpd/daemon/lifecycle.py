@@ -15,7 +15,7 @@ from ahpd.daemon.words import failure_words
 
 #: How long the services may take to stop before the process leaves without them. The
 #: host bounds its own draining well below this; it is for what hangs.
-STOP_SECONDS: Final = 20.0
+STOP_SECONDS: Final = 25.0
 
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -82,6 +82,7 @@ class Lifecycle(Service):
         self._tell = tell
         self._leave = leave
         self._stop_seconds = stop_seconds
+        self._running: Deferred[None] = Deferred()
         self._raises = raises
         self._stopping = False
         self._announced = False
@@ -92,6 +93,9 @@ class Lifecycle(Service):
         # Twisted installs handlers of its own when the reactor starts; with those in
         # place a process that drained well would still end as if it was killed.
         self._reactor.callWhenRunning(self._catch_signals)
+        # Whoever reads the announcement may signal at once, so it waits for the handlers.
+        self._reactor.callWhenRunning(self._running.callback, None)
+        self._ready.addCallback(self._once_running)
         self._ready.addCallback(self._is_ready)
         # An announcement that fails (a record that cannot be written) is a failed start.
         self._ready.addErrback(self._has_failed)
@@ -112,6 +116,9 @@ class Lifecycle(Service):
                 bound.cancel()
 
         self._reactor.addSystemEventTrigger("after", "shutdown", done)
+
+    def _once_running(self, url: str | None) -> "Deferred[str | None]":
+        return self._running.addCallback(lambda _: url)
 
     def _is_ready(self, url: str | None) -> None:
         if self._stopping:

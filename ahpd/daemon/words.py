@@ -2,30 +2,29 @@
 
 import errno
 
-from ahpd.config.errors import ConfigError
-
 
 def failure_words(error: BaseException) -> str:
     """The words for an exception; never a stack."""
-    # Twisted's `CannotListenError` carries what the system said as `socketError`.
-    system = getattr(error, "socketError", None)
-    if isinstance(system, OSError):
-        place = listening_place(getattr(error, "interface", "") or "", getattr(error, "port", ""))
-        return f"cannot listen on {place}: {_listen_words(system)}"
+    # Twisted's `CannotListenError` carries what the system said as `socketError`; what
+    # was made of one names it as its cause.
+    for raised in (error, error.__cause__):
+        system = getattr(raised, "socketError", None)
+        if isinstance(system, OSError):
+            place = listening_place(getattr(raised, "interface", ""), getattr(raised, "port", ""))
+            return f"cannot listen on {place}: {_listen_words(system)}"
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    words = " ".join(str(error).split())
-    # An endpoint string that Twisted refuses is a ValueError; the rest is a fault of ours,
-    # which its type helps to find.
-    if words and isinstance(error, ConfigError | ValueError):
+    words, kind = " ".join(str(error).split()), type(error)
+    # What this host raises is worded for people, and so is an endpoint string that Twisted
+    # refuses. The rest is a fault, which its type helps to find.
+    if words and (kind.__module__.startswith("ahpd.") or isinstance(error, ValueError)):
         return words
-    name = type(error).__name__
-    return f"it failed with {name}: {words}" if words else f"it failed with {name}"
+    return f"it failed with {kind.__name__}" + (f": {words}" if words else "")
 
 
-def listening_place(interface: str | bytes, port: object) -> str:
+def listening_place(interface: str | bytes | None, port: object) -> str:
     """An address and a port as people write them; a Unix socket is its path alone."""
-    host = interface.decode(errors="replace") if isinstance(interface, bytes) else interface
+    host = interface.decode(errors="replace") if isinstance(interface, bytes) else interface or ""
     if isinstance(port, bytes):
         port = port.decode(errors="replace")
     if not isinstance(port, int):

@@ -5,7 +5,7 @@ once its client has been gone ten of the 30 s disconnect windows, when another
 client arrives (AHP.txt, `reconnect`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from twisted.internet.interfaces import IReactorTime
@@ -35,42 +35,53 @@ class ClientRegistry:
         info: Mapping[str, Any] | None,
         locale: str | None,
     ) -> ClientRecord:
-        """A client said `initialize`: its record, with what it said now."""
+        """A client said `initialize`: its record, with what it said now.
+
+        What an older connection of it is owed stands while that one is open.
+        """
+        self._prune(client_id)
         record = self._records.get(client_id)
         if record is None:
-            self._prune()
             record = ClientRecord(client_id=client_id, version=version)
             self._records[client_id] = record
-        record.version = version
         record.info = info
         record.locale = locale
-        record.owed.clear()
+        if not record.versions:
+            record.settle_all()
         return record
 
     def find(self, client_id: str) -> ClientRecord | None:
         """The record of a client that says it was here; None once it was forgotten."""
-        self._prune()
+        self._prune(client_id)
         return self._records.get(client_id)
 
-    def connected(self, record: ClientRecord) -> None:
-        """A connection of this client opened."""
-        record.connections += 1
+    def connected(self, record: ClientRecord, version: str) -> None:
+        """A connection of this client opened, and speaks `version`."""
+        record.versions.append(version)
+        record.version = version
         record.gone_at = None
 
-    def disconnected(self, record: ClientRecord) -> None:
-        """One closed; with the last one the client is gone."""
-        record.connections -= 1
-        if record.connections == 0:
+    def disconnected(self, record: ClientRecord, version: str, watched: Iterable[str]) -> None:
+        """One that spoke `version` and watched `watched` closed; with the last one the client is gone."""
+        record.versions.remove(version)
+        record.watched.update(watched)
+        if record.versions:
+            record.version = record.versions[-1]
+        else:
+            record.version = version
             record.gone_at = self._clock.seconds()
 
-    def owe_the_gone(self, channel: str) -> None:
-        """`channel` is gone: whoever is away may hold it, and is owed what comes in its place."""
+    def channel_gone(self, channel: str) -> None:
+        """Whoever is away and holds `channel` is owed what comes in its place."""
         for record in self._records.values():
-            if record.connections == 0:
-                record.owed.add(channel)
+            if channel in record.watched:
+                record.watched.discard(channel)
+                record.owe(channel)
 
-    def _prune(self) -> None:
+    def _prune(self, arriving: str) -> None:
+        """Forget whoever has been gone too long, but for the client that arrives."""
         now = self._clock.seconds()
         for client_id, record in list(self._records.items()):
-            if record.gone_at is not None and now - record.gone_at >= RECORD_LIFETIME:
+            expired = record.gone_at is not None and now - record.gone_at >= RECORD_LIFETIME
+            if expired and client_id != arriving:
                 del self._records[client_id]

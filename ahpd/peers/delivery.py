@@ -23,6 +23,9 @@ _GROWS: Final = {
     "terminal/data": ("data", ()),
 }
 
+#: Bytes held at most. What is held is in no queue yet, so nobody would wait for it.
+MOST_HELD: Final = 64 * 1024
+
 _Key = tuple[Any, ...]
 
 
@@ -33,6 +36,7 @@ class DeltaMerger:
         self._clock = clock
         self._send = send
         self._held: list[Envelope] = []
+        self._held_bytes = 0
         self._key: _Key | None = None
         self._timer: IDelayedCall | None = None
 
@@ -48,10 +52,14 @@ class DeltaMerger:
             self._key = key
             self._timer = self._clock.callLater(window_ms / 1000, self._due)
         self._held.append(envelope)
+        self._held_bytes += len(envelope.body)
+        if self._held_bytes >= MOST_HELD:
+            self.flush()
 
     def flush(self) -> None:
         """Send what is held, now."""
         held, self._held, self._key = self._held, [], None
+        self._held_bytes = 0
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

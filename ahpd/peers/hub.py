@@ -74,14 +74,15 @@ class PeerHub(Service):
         of the first is no ground to replay the second one's actions onto."""
         for peer in self._peers:
             if peer in watchers and peer.record is not None:
-                peer.record.owed.add(channel)
-        self._clients.owe_the_gone(channel)
+                peer.set_window(channel, 0)
+                peer.record.owe(channel)
+        self._clients.channel_gone(channel)
 
     def _peer_closed(self, peer: Peer) -> None:
         self._peers.pop(peer, None)
-        self._store.leave(peer)
+        watched = self._store.leave(peer)
         if peer.record is not None:
-            self._clients.disconnected(peer.record)
+            self._clients.disconnected(peer.record, peer.version, watched)
         self._gone(peer)
 
     def stopService(self) -> None:

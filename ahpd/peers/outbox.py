@@ -15,8 +15,10 @@ from ahpd.wire.codec import Frame
 
 log = Logger()
 
-#: What a reader may owe before its sources are asked to wait, in bytes.
+#: What a reader may owe before its sources are asked to wait, in bytes, and as a share of
+#: what would end it: a client that reads is held back for long before it is closed.
 LAG: Final = 1024 * 1024
+_LAG_SHARE: Final = 4
 
 
 class Outbox:
@@ -58,4 +60,8 @@ class Outbox:
         if self.closed:
             return False
         pending = self._connection.pending_bytes()
-        return pending is not None and pending > LAG and self._connection.progressing()
+        if not pending:
+            return False
+        limit = self._limit()
+        most = min(LAG, limit // _LAG_SHARE) if limit else LAG
+        return pending > most and self._connection.progressing()

@@ -43,10 +43,14 @@ def requested_turns(view: Any) -> int | None:
     return PAGE
 
 
-def older_page(state: State, cursor: str) -> tuple[list[Any], str | None] | None:
+def older_page(
+    state: State, cursor: str, shown_from: int = 0
+) -> tuple[list[Any], str | None] | None:
     """The page of turns before `cursor`, oldest first, and the cursor after it.
 
-    None for a cursor that names no turn the chat holds.
+    It reaches up to index `shown_from` where the cursor names an older turn than that: a
+    page is put in front of the turns each client has, and must leave no gap in any of
+    them. None for a cursor that names no turn the chat holds.
     """
     if not cursor.startswith(_CURSOR):
         return None
@@ -55,6 +59,6 @@ def older_page(state: State, cursor: str) -> tuple[list[Any], str | None] | None
     for index in range(len(held) - 1, -1, -1):
         if held[index]["id"] == wanted:
             start = max(0, index - PAGE)
-            page = held[start:index]
-            return page, cursor_before(page[0]["id"]) if start > 0 else None
+            page = held[start : max(index, shown_from)]
+            return page, cursor_before(held[start]["id"]) if start > 0 else None
     return None

@@ -10,7 +10,6 @@ from ahpd.channels.store import ChannelStore
 from ahpd.chats.actions import not_served
 from ahpd.interfaces import IActionHandler, Refusal
 from ahpd.protocol import Action
-from ahpd.sessions.config import change_refused
 from ahpd.sessions.session import Session
 
 #: What a client holds nothing pending for: dropped where the session is not known.
@@ -81,13 +80,7 @@ class SessionActions:
         self._say(session, action, origin)
 
     def _config(self, session: Session, action: Action, origin: Origin) -> None:
-        config = session.state.get("config")
-        if config is None:
-            key = next(iter(action["config"]), "")
-            raise Refusal(f"Session configuration '{key}' is not writable.")
-        refused = change_refused(
-            config, action["config"], bool(action.get("replace")), fresh=not session.ready
-        )
+        refused = session.config_refused(action)
         if refused is not None:
             raise Refusal(refused)
         self._say(session, action, origin)

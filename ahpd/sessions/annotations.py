@@ -12,6 +12,8 @@ from ahpd.channels.envelope import Origin
 from ahpd.channels.store import ChannelStore
 from ahpd.interfaces import IActionHandler, Refusal
 from ahpd.protocol import Action, State
+from ahpd.protocol.actions import belongs_on
+from ahpd.protocol.uris import ChannelKind
 
 _SUFFIX: Final = "/annotations"
 
@@ -41,6 +43,9 @@ class AnnotationActions:
 
     def handle(self, channel: str, action: Action, origin: Origin) -> None:
         """See `IActionHandler.handle`. Never raises anything but `Refusal`."""
+        kind = action["type"]
+        if not belongs_on(kind, ChannelKind.ANNOTATIONS):
+            raise Refusal(f"{kind} is no action of an annotations channel: {channel}")
         held = self._opened(channel)
         if held is None:
             raise Refusal(f"Session not found: {session_of_annotations(channel)}")

@@ -110,11 +110,6 @@ class Catalogue:
 
     # -- what is said -------------------------------------------------------------
 
-    def is_announced(self, session: "Session") -> bool:
-        """Whether clients were told of it."""
-        entry = self._entries.get(session_id(session.uri))
-        return entry is not None and entry.said is not None
-
     def announce(self, session: "Session") -> None:
         """Tell the clients of the root of a session, once."""
         entry = self._entries.get(session_id(session.uri))

@@ -98,16 +98,19 @@ def chosen(agent: IAgent, directory: str | None, given: Mapping[str, Any]) -> St
 
 
 def change_refused(
-    config: Mapping[str, Any], changes: Mapping[str, Any], replace: bool, fresh: bool
+    config: Mapping[str, Any] | None, action: Mapping[str, Any], fresh: bool
 ) -> str | None:
     """Why a `session/configChanged` is not taken, in words; None when all of it is.
 
+    `config` is the session's (schema: SessionConfigState), None where it has none.
     `fresh` is a session nothing was sent to so far: every declared key is open then,
     and only the ones that say `sessionMutable` after.
     """
-    held, properties = config["values"], config["schema"]["properties"]
+    changes: Mapping[str, Any] = action["config"]
+    held = {} if config is None else config["values"]
+    properties = {} if config is None else config["schema"]["properties"]
     touched = [key for key in changes if key not in held or held[key] != changes[key]]
-    if replace:
+    if action.get("replace"):
         touched += [key for key in held if key not in changes]
     for key in touched:
         declared = properties.get(key)

@@ -54,12 +54,17 @@ def checked_active_client(entry: Mapping[str, Any] | None, client_id: str) -> No
         )
 
 
-def checked_directories(directories: Sequence[str], path: str = "workingDirectories") -> list[str]:
-    """The folders named, each once; -32602 for one that is no `file:` URI."""
+def checked_directories(agent: IAgent, directories: Sequence[str]) -> list[str]:
+    """The folders named, each once; -32602 for one that is no `file:` URI.
+
+    An agent that works in one folder works in the first (schema: CreateSessionParams).
+    """
     for index, directory in enumerate(directories):
         if scheme(directory) != "file":
-            raise invalid_params(f"{path}[{index}]: {directory!r} is no file: URI")
-    return list(dict.fromkeys(directories))
+            raise invalid_params(f"workingDirectories[{index}]: {directory!r} is no file: URI")
+    named = list(dict.fromkeys(directories))
+    capabilities: State = agent.info().get("capabilities") or {}
+    return named if "multipleWorkingDirectories" in capabilities else named[:1]
 
 
 def new_session_state(

@@ -6,16 +6,18 @@ holds the two handlers of what clients dispatch there.
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from twisted.application.service import Service
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
+from twisted.logger import Logger
 from zope.interface import implementer
 
 from ahpd.channels.store import ChannelStore
 from ahpd.chats.actions import ChatActions
-from ahpd.chats.chat import Chat
+from ahpd.chats.chat import CLOSE_GRACE, STOP_GRACE, Chat
+from ahpd.chats.history import tell_page
 from ahpd.chats.owner import Surroundings
 from ahpd.chats.rows import summary_of
 from ahpd.chats.tasks import finished
@@ -37,7 +39,6 @@ from ahpd.protocol.uris import (
     session_id,
     session_of_default_chat,
 )
-from ahpd.protocol.views import older_page
 from ahpd.sessions.actions import SessionActions
 from ahpd.sessions.annotations import AnnotationActions, session_of_annotations
 from ahpd.sessions.catalogue import Catalogue
@@ -54,6 +55,11 @@ from ahpd.sessions.creation import (
     new_session_state,
 )
 from ahpd.sessions.session import Session
+
+log = Logger()
+
+#: How long a client waits at most for the backend of what it disposed of, in seconds.
+LONGEST_CLOSE: Final = STOP_GRACE + CLOSE_GRACE + 1.0
 
 
 @implementer(IChannelSource)
@@ -161,7 +167,7 @@ class SessionsService(Service):
         if self._catalogue.closing:
             raise internal_error("The host is shutting down and makes no new session.")
         agent = chosen_agent(self._agents, provider, uri)
-        directories = checked_directories(params.get("workingDirectories") or ())
+        directories = checked_directories(agent, params.get("workingDirectories") or ())
         config = chosen(agent, next(iter(directories), None), params.get("config") or {})
         self._share_schema(agent, config)
         self._open(agent, uri, directories, config, client)
@@ -192,8 +198,9 @@ class SessionsService(Service):
         if session is None:
             raise session_not_found(channel)
         chats = list(session.chats.values())
-        for chat in chats:
+        for chat in chats:  # what ends one chat's turn moves its session, which reads them all
             chat.cancel()
+        for chat in chats:
             del self._chats[chat.uri]
             self._store.close(chat.uri)
         session.close()
@@ -203,7 +210,13 @@ class SessionsService(Service):
             await done
 
     def _closing(self, chat: Chat) -> "Deferred[None]":
-        return finished(self._world.tasks.spawn(f"closing {chat.uri}", chat.close()))
+        """Fires when the chat's backend is down, or has had all the time it is given."""
+        closed = finished(self._world.tasks.spawn(f"closing {chat.uri}", chat.close()))
+
+        def given_up(result: object, seconds: float) -> None:
+            log.error("the agent of {chat} does not let go; left to itself", chat=chat.uri)
+
+        return closed.addTimeout(LONGEST_CLOSE, self._world.clock, given_up)
 
     def listing(self, params: Mapping[str, Any]) -> State:
         """`listSessions` (schema: ListSessionsResult)."""
@@ -283,14 +296,8 @@ class SessionsService(Service):
             raise resource_not_found(channel)
         if cursor is None:
             return {}
-        page = older_page(chat.state, cursor)
-        if page is None:
+        if not tell_page(self._store, chat, cursor):
             raise invalid_params(f"cursor: {cursor!r} names no turn of {chat.uri}")
-        turns, following = page
-        action: State = {"type": "chat/turnsLoaded", "turns": turns}
-        if following is not None:
-            action["turnsNextCursor"] = following
-        chat.say(action)
         return {}
 
     # -- the end ------------------------------------------------------------------

@@ -6,7 +6,7 @@ host, or a backend.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from ahpd.channels.envelope import Envelope
 from ahpd.chats.chat import Chat
@@ -19,7 +19,11 @@ from ahpd.protocol.status import IS_ARCHIVED, IS_READ
 from ahpd.protocol.uris import ChannelKind
 from ahpd.sessions.annotations import annotations_of
 from ahpd.sessions.catalogue import Catalogue
+from ahpd.sessions.config import change_refused
 from ahpd.sessions.summary import driving_chat
+
+#: What the host says again of a change of the configuration that came on a chat.
+_CONFIG_KEYS: Final = ("type", "config", "replace")
 
 
 class Session:
@@ -89,6 +93,10 @@ class Session:
         values: State = config["values"]
         return values
 
+    def config_refused(self, action: Action) -> str | None:
+        """See `ChatOwner.config_refused`."""
+        return change_refused(self.state.get("config"), action, fresh=not self.ready)
+
     def turn_refused(self, chat_archived: bool) -> TurnFailure | None:
         """See `ChatOwner.turn_refused`."""
         if self.closing:
@@ -124,14 +132,18 @@ class Session:
         """The first one makes the session known, and then ready (AHP.txt, `session/ready`)."""
         if not self.ready:
             self.ready = True
-            self._catalogue.announce(self)
+            self._announce()
             self.say({"type": "session/ready"})
 
     def turn_unhanded(self, failure: TurnFailure) -> None:
         """A first one fails the creation; a message sent again tries again."""
         if not self.ready:
             self.say({"type": "session/creationFailed", "error": failure.info()})
-            self._catalogue.announce(self)
+            self._announce()
+
+    def _announce(self) -> None:
+        """In the place it has among what is said: a row is shown as it is by then."""
+        self._world.store.behind(lambda: self._catalogue.announce(self))
 
     def activity_moved(self) -> None:
         """See `ChatOwner.activity_moved`."""
@@ -143,13 +155,15 @@ class Session:
         """Keep the chat's row, its session's read bit and the session's activity in step."""
         held = self.chats[chat]
         kind, before = envelope.type, held.row
-        if kind == "session/titleChanged":
-            title = envelope.action["title"]
-            self._retitle(held, title)
-            if chat == self.default_chat:
-                self.say({"type": "session/titleChanged", "title": title})
+        if kind == "session/configChanged":
+            # Sent on the chat, it is the session's all the same.
+            self.say({key: envelope.action[key] for key in _CONFIG_KEYS if key in envelope.action})
             return
         self._sync_row(held)
+        if kind == "session/titleChanged":
+            if chat == self.default_chat:
+                self.say({"type": "session/titleChanged", "title": envelope.action["title"]})
+            return
         status = held.state["status"]
         if kind == "chat/isReadChanged":
             was_read = bool(before[1] & IS_READ)

@@ -187,7 +187,7 @@ class StdioTransport(Service):
             return
         descriptors = self._descriptors or self._take_standard()
         ended: Deferred[str] = Deferred()
-        ended.addCallback(self._gone)
+        ended.addCallback(self._gone, descriptors)
         self._connection = StdioConnection(
             self._peers, self._reactor, ended, self._limit, self._close_timeout
         )
@@ -213,7 +213,10 @@ class StdioTransport(Service):
             await self.when_ended()
         self._give_back()
 
-    def _gone(self, reason: str) -> None:
+    def _gone(self, reason: str, descriptors: Descriptors) -> None:
+        # Twisted lets go of them and leaves them open: the other side would wait for ever.
+        for descriptor in {descriptors.read, descriptors.write}:
+            os.close(descriptor)
         self._over = True
         self._reason = reason
         waiters, self._waiters = self._waiters, []

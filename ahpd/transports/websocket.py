@@ -135,7 +135,7 @@ class WebSocketListener(Service):
                 self._reactor, self._endpoint
             ).listen(factory)
         except Exception as error:  # an endpoint's parser raises whatever it meets
-            self._settle(ListenError(f"{self._endpoint!r} is no endpoint: {error}"))
+            self._settle(ListenError(f"{self._endpoint!r} is no endpoint: {_why(error)}"))
             return
         self._listening = listening.addCallbacks(self._bound, self._not_bound)
 
@@ -150,7 +150,9 @@ class WebSocketListener(Service):
     def _not_bound(self, failure: Failure) -> None:
         error = failure.value
         why = getattr(error, "socketError", None) or error
-        self._settle(ListenError(f"cannot listen on {self._endpoint}: {why}"))
+        problem = ListenError(f"cannot listen on {self._endpoint}: {why}")
+        problem.__cause__ = error
+        self._settle(problem)
 
     def _settle(self, outcome: str | ListenError) -> None:
         self._outcome = outcome
@@ -167,7 +169,7 @@ class WebSocketListener(Service):
         listening, self._listening = self._listening, None
         if listening is not None:
             await listening
-        port, self._port = self._port, None
+        port, self._port, self._outcome = self._port, None, None
         if port is not None:
             stopped: Any = port.stopListening()
             if stopped is not None:
@@ -272,6 +274,12 @@ class _ServerFactory(WebSocketServerFactory):  # type: ignore[misc]
 
     def name_of(self, connection: ServerConnection) -> str:
         return address_text(connection.transport.getPeer())
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, LookupError):  # all that Twisted's systemd endpoint says
+        return "no socket of that index or name was passed to this process"
+    return str(error) or type(error).__name__
 
 
 def _own_names() -> frozenset[str]:

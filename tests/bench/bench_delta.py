@@ -9,6 +9,8 @@ that takes its frame. The answer was grown by such deltas, not made in one piece
 import statistics
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 
 from processes import HERE, Program
 from report import Bound, Figure, ratio_of_rounds
@@ -57,7 +59,12 @@ def serve(size: int) -> None:
         print((time.process_time() - began) / DELTAS * 1e6, flush=True)
 
 
-def measure(quick: bool) -> list[Figure]:
+def parts(quick: bool) -> list[Callable[[], list[Figure]]]:
+    """One part: the sizes are measured in turns."""
+    return [partial(_sizes, 5 if quick else ROUNDS)]
+
+
+def _sizes(count: int) -> list[Figure]:
     """The cost at each size, and how far each is from the smallest answer's."""
     rounds: dict[str, list[float]] = {name: [] for name in SIZES}
     children: dict[str, Program] = {}
@@ -66,7 +73,7 @@ def measure(quick: bool) -> list[Figure]:
             child = Program([sys.executable, str(HERE / "bench_delta.py"), str(size)])
             children[name] = child
             child.line(120)
-        for _ in range(5 if quick else ROUNDS):
+        for _ in range(count):
             for name, child in children.items():
                 child.say("go")
                 rounds[name].append(float(child.line(60)))

@@ -6,11 +6,14 @@ reduction, the replay buffer and JSON, none of which the bare servers do. What t
 broadcast is one of the host's own messages, as often as the host sends one.
 
 A bare server sends as fast as it can and lets its event loop turn between batches, as
-it must if anybody else is to be served: after every delta (`1 a turn`), which is what a
-server does whose deltas arrive one by one, or after 64. The bounds hold against
-the first; the second, which is how the host reads its agent, is printed beside it. Deliveries a second are the delta messages
-that the readers took, over the time from the first to the last of them. All readers
-are one process; its CPU is printed, so that it can be seen not to be what was measured.
+it must if anybody else is to be served: after every delta (`1 a turn`), as when deltas
+arrive one by one, or after 64, which is how the host reads an agent that is ahead of
+it. The bounds hold against both. They hold as well where the host is made to take one
+delta a turn itself, by an agent inside its process.
+
+Deliveries a second are the delta messages that the readers took, over the time from
+the first to the last of them. All readers are one process; its CPU is printed, so that
+it can be seen not to be what was measured. Rounds go in turns over all servers.
 """
 
 import statistics
@@ -19,16 +22,22 @@ from functools import partial
 from typing import Any
 
 import baselines
-from host import ANSWERED, DAEMON, HARNESS, Client, Host, hello, host
+from host import ANSWERED, DAEMON, HARNESS, Client, Host, begin, hello, host
 from processes import Readers, cpu_seconds
 from report import Bound, Figure, Skipped, ratio_of_rounds, short
 
 NAME = "fanout"
 TITLE = "(a) fan-out of deltas, deliveries a second"
 BYTES = 100
-#: Subscribers, and the deltas of a round: about as many deliveries each.
+#: Subscribers, and the deltas of a bare server's round: about as many deliveries each.
 SIZES = {1: 20_000, 100: 2_000, 1000: 200}
-ROUNDS = 5
+#: How many times more is sent where a turn takes a batch, to be busy for about as long.
+BATCHED_TIMES = 4
+#: The fewest turns a batched round has: what a server does before its first delivery is
+#: not on the clock, and a round of one turn would be nothing else.
+FEWEST_TURNS = 16
+#: Rounds, by subscribers.
+ROUNDS = {1: 5, 100: 5, 1000: 3}
 #: By subscribers and bare server.
 BOUNDS = {(100, "shipped"): Bound(1.0, at_least=True), (100, "ws"): Bound(0.7, at_least=True)}
 BATCHES = (1, 64)
@@ -37,8 +46,9 @@ LABELS = {"shipped": "Autobahn as shipped", "prepared": "Autobahn prepared", "ws
 
 def through_host(serving: Host, provider: str, text: str, subscribers: int, deltas: int) -> Any:
     """One turn of `text` to that many readers of its chat; what they saw, with its `rate`."""
-    control = Client(serving.address)
-    chat = control.new_chat(provider)
+    maker = Client(serving.address)
+    chat = maker.new_chat(provider)
+    maker.close()
     readers = Readers(
         {
             "address": serving.address,
@@ -48,13 +58,13 @@ def through_host(serving: Host, provider: str, text: str, subscribers: int, delt
             "marker": baselines.MARKER,
             "expect": deltas,
             "rest": baselines.REST,
+            "starts": True,
         }
     )
     before = cpu_seconds(serving.pid)
-    control.start_turn(chat, text)
+    readers.start(begin(chat, text))
     seen = readers.result()
     seen["serverCpu"] = cpu_seconds(serving.pid) - before
-    control.close()
     return baselines.with_rate(seen, subscribers * deltas)
 
 
@@ -71,54 +81,68 @@ def paced_round(batch: int, subscribers: int, deltas: int) -> Any:
         return through_host(serving, "bench", text, subscribers, deltas)
 
 
-def measure(quick: bool) -> list[Figure]:
-    """All sizes; the rounds of one size are taken in turns over all servers."""
-    figures = []
-    for subscribers, deltas in SIZES.items():
-        figures += _size(subscribers, deltas // 4 if quick else deltas, 3 if quick else ROUNDS)
-    return figures
+def parts(quick: bool) -> list[Callable[[], list[Figure]]]:
+    """One part for each number of subscribers."""
+    return [
+        partial(
+            _size,
+            subscribers,
+            deltas // 4 if quick else deltas,
+            3 if quick else ROUNDS[subscribers],
+        )
+        for subscribers, deltas in SIZES.items()
+    ]
+
+
+def _contenders(subscribers: int, deltas: int, sample: str) -> dict[str, Callable[[], Any]]:
+    bare = {
+        f"{server} {batch}": partial(
+            baselines.broadcast, server, sample, subscribers, _of_a_round(deltas, batch), batch
+        )
+        for server in LABELS
+        for batch in BATCHES
+    }
+    return {
+        "host": partial(daemon_round, subscribers, _of_a_round(deltas, max(BATCHES))),
+        "host, 1 a turn": partial(paced_round, 1, subscribers, deltas),
+        **bare,
+    }
+
+
+def _of_a_round(deltas: int, batch: int) -> int:
+    return deltas if batch == 1 else max(deltas * BATCHED_TIMES, FEWEST_TURNS * batch)
 
 
 def _size(subscribers: int, deltas: int, rounds: int) -> list[Figure]:
     sample: str = daemon_round(subscribers, deltas)["sample"]
-    contenders: dict[str, Callable[[], Any]] = {
-        "host": partial(daemon_round, subscribers, deltas),
-        **{
-            f"host, {batch} a turn": partial(paced_round, batch, subscribers, deltas)
-            for batch in BATCHES
-        },
-    }
-    for server in ("shipped", "prepared", "ws"):
-        for batch in BATCHES:
-            contenders[f"{server} {batch}"] = partial(
-                baselines.broadcast, server, sample, subscribers, deltas, batch
-            )
-    seen: dict[str, list[Any]] = {}
+    contenders = _contenders(subscribers, deltas, sample)
+    seen: dict[str, list[Any]] = {name: [] for name in contenders}
     skipped = ""
     for _ in range(rounds):
         for name, run in contenders.items():
             try:
-                seen.setdefault(name, []).append(run())
+                seen[name].append(run())
             except Skipped as reason:
                 skipped = str(reason)
-    figures = [_rate(subscribers, name, rows) for name, rows in seen.items() if rows]
-    for server, label in LABELS.items():
-        for batch in BATCHES:
-            theirs = seen.get(f"{server} {batch}")
-            if theirs:
-                bound = BOUNDS.get((subscribers, server)) if batch == 1 else None
-                name = f"{subscribers}: host / {label}, {batch} a turn"
-                figures.append(_against(name, seen["host"], theirs, bound))
     if skipped:
         print(f"  SKIPPED: {skipped}")
+    figures = [_rate(subscribers, name, rows) for name, rows in seen.items() if rows]
+    pairs = [("host", batch) for batch in BATCHES] + [("host, 1 a turn", 1)]
+    for ours, batch in pairs:
+        for server, label in LABELS.items():
+            theirs = seen[f"{server} {batch}"]
+            if theirs:
+                bound = BOUNDS.get((subscribers, server))
+                name = f"{subscribers}: {ours} / {label}, {batch} a turn"
+                figures.append(_against(name, seen[ours], theirs, bound))
     return figures
 
 
 def _against(name: str, ours: list[Any], theirs: list[Any], bound: Bound | None) -> Figure:
     value, ratios = ratio_of_rounds([row["rate"] for row in ours], [row["rate"] for row in theirs])
-    # What the host leaves to its agent's process is no work of the host's either way.
     by_cpu, _ = ratio_of_rounds(
-        [row["serverCpu"] for row in theirs], [row["serverCpu"] for row in ours]
+        [row["serverCpu"] / row["delivered"] for row in theirs],
+        [row["serverCpu"] / row["delivered"] for row in ours],
     )
     return Figure(
         NAME, name, value, bound=bound, rounds=ratios, raw={"by the servers' CPU alone": by_cpu}
@@ -137,7 +161,9 @@ def _rate(subscribers: int, name: str, rows: list[Any]) -> Figure:
         rounds=[row["rate"] for row in rows],
         raw={
             "s": statistics.median(row["elapsed"] for row in rows),
-            "server CPU s": statistics.median(row["serverCpu"] for row in rows),
+            "server CPU µs a delivery": statistics.median(
+                row["serverCpu"] / row["delivered"] * 1e6 for row in rows
+            ),
             "MB": rows[0]["bytes"] / 1e6,
         },
         note=f"reader's CPU {short(busiest * 100)} % at most"

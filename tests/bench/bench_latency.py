@@ -12,10 +12,12 @@ machine was not free to measure on.
 
 import json
 import statistics
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import baselines
-from host import ANSWERED, HARNESS, Client, hello, host
+from host import ANSWERED, HARNESS, Client, begin, hello, host
 from processes import Readers, cpu_seconds
 from report import Bound, Figure
 
@@ -34,8 +36,9 @@ def one_round(subscribers: int, seconds: int) -> dict[str, Any]:
     """What the readers of one paced turn saw."""
     deltas = RATE * seconds
     with host(HARNESS) as serving:
-        control = Client(serving.address)
-        chat = control.new_chat("bench")
+        maker = Client(serving.address)
+        chat = maker.new_chat("bench")
+        maker.close()
         readers = Readers(
             {
                 "address": serving.address,
@@ -45,13 +48,13 @@ def one_round(subscribers: int, seconds: int) -> dict[str, Any]:
                 "marker": baselines.MARKER,
                 "expect": deltas,
                 "stamped": True,
+                "starts": True,
             }
         )
         before = cpu_seconds(serving.pid)
-        control.start_turn(chat, f"paced {RATE} {deltas}")
+        readers.start(begin(chat, f"paced {RATE} {deltas}"))
         seen = baselines.with_rate(readers.result(), subscribers * deltas)
         seen["serverCpu"] = cpu_seconds(serving.pid) - before
-        control.close()
         return seen
 
 
@@ -80,39 +83,38 @@ def bare_round(subscribers: int, seconds: int) -> dict[str, Any]:
     return baselines.broadcast("prepared", _BARE, subscribers, RATE * seconds, 1, RATE)
 
 
-def measure(quick: bool) -> list[Figure]:
-    """p99 by subscribers."""
-    figures = []
+def parts(quick: bool) -> list[Callable[[], list[Figure]]]:
+    """One part for each number of subscribers."""
     seconds = 2 if quick else SECONDS
-    for subscribers in SUBSCRIBERS:
-        seen, bare = [], []
-        for _ in range(ROUNDS):
-            seen.append(one_round(subscribers, seconds))
-            bare.append(bare_round(subscribers, seconds))
-        raw = {
-            f"{clock} {point}": statistics.median(row[clock][point] for row in seen)
-            for clock in ("handed", "due")
-            for point in ("p50", "p99", "p99.9", "max")
-            if (clock, point) != ("handed", "p99")
-        }
-        raw |= {
-            f"bare Autobahn {point}": statistics.median(row["handed"][point] for row in bare)
-            for point in ("p50", "p99", "max")
-        }
-        raw["deltas/s"] = statistics.median(row["rate"] for row in seen) / subscribers
-        raw["host CPU %"] = statistics.median(
-            100 * row["serverCpu"] / row["elapsed"] for row in seen
+    return [partial(_size, subscribers, seconds) for subscribers in SUBSCRIBERS]
+
+
+def _size(subscribers: int, seconds: int) -> list[Figure]:
+    seen, bare = [], []
+    for _ in range(ROUNDS):
+        seen.append(one_round(subscribers, seconds))
+        bare.append(bare_round(subscribers, seconds))
+    raw = {
+        f"{clock} {point}": statistics.median(row[clock][point] for row in seen)
+        for clock in ("handed", "due")
+        for point in ("p50", "p99", "p99.9", "max")
+        if (clock, point) != ("handed", "p99")
+    }
+    raw |= {
+        f"bare Autobahn {point}": statistics.median(row["handed"][point] for row in bare)
+        for point in ("p50", "p99", "max")
+    }
+    raw["deltas/s"] = statistics.median(row["rate"] for row in seen) / subscribers
+    raw["host CPU %"] = statistics.median(100 * row["serverCpu"] / row["elapsed"] for row in seen)
+    raw["reader CPU %"] = statistics.median(100 * row["cpu"] / row["elapsed"] for row in seen)
+    return [
+        Figure(
+            NAME,
+            f"{subscribers} subscribers, p99",
+            statistics.median(row["handed"]["p99"] for row in seen),
+            unit="ms",
+            bound=BOUND if subscribers <= HELD else None,
+            rounds=[row["handed"]["p99"] for row in seen],
+            raw=raw,
         )
-        raw["reader CPU %"] = statistics.median(100 * row["cpu"] / row["elapsed"] for row in seen)
-        figures.append(
-            Figure(
-                NAME,
-                f"{subscribers} subscribers, p99",
-                statistics.median(row["handed"]["p99"] for row in seen),
-                unit="ms",
-                bound=BOUND if subscribers <= HELD else None,
-                rounds=[row["handed"]["p99"] for row in seen],
-                raw=raw,
-            )
-        )
-    return figures
+    ]

@@ -11,6 +11,8 @@ of the answer, against one encoding of the same result from plain objects.
 
 import json
 import statistics
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from host import HARNESS, Client, Host, host
@@ -82,7 +84,12 @@ def listing(answer: dict[str, Any], count: int) -> list[Figure]:
     ]
 
 
-def measure(quick: bool) -> list[Figure]:
+def parts(quick: bool) -> list[Callable[[], list[Figure]]]:
+    """One part: the list is of the sessions that memory was read of."""
+    return [partial(_sessions, quick)]
+
+
+def _sessions(quick: bool) -> list[Figure]:
     """Resident memory over 10,000, traced memory over 2,000, and the list."""
     count = 2_000 if quick else SESSIONS
     resident, _, cpu, listed = grown(count)

@@ -7,6 +7,8 @@ the same bytes again.
 """
 
 import statistics
+from collections.abc import Callable
+from functools import partial
 
 import msgspec
 from report import Bound, Figure, NotMeasured, ratio_of_rounds
@@ -53,18 +55,24 @@ def rounds_of(store: ChannelStore, count: int) -> tuple[list[float], list[float]
     return bare, first, second
 
 
-def measure(quick: bool) -> list[Figure]:
-    """The two ratios of a chat of 10,000 turns, and those of one 10 MB answer still growing."""
+def parts(quick: bool) -> list[Callable[[], list[Figure]]]:
+    """A chat of 10,000 turns, held to the bounds, and one 10 MB answer still growing."""
     count = 5 if quick else ROUNDS
-    store = long_chat(TURNS)
-    figures = _figures("10,000 turns", store, count, bounded=True)
-    growing = ChannelStore()
-    new_chat(growing)
-    growing.subscribe(CHAT, Sink())
-    start_turn(lambda action: growing.dispatch(CHAT, action), "turn-1")
+    return [partial(_long_chat, count), partial(_long_answer, count)]
+
+
+def _long_chat(count: int) -> list[Figure]:
+    return _figures("10,000 turns", long_chat(TURNS), count, bounded=True)
+
+
+def _long_answer(count: int) -> list[Figure]:
+    store = ChannelStore()
+    new_chat(store)
+    store.subscribe(CHAT, Sink())
+    start_turn(lambda action: store.dispatch(CHAT, action), "turn-1")
     for _ in range(100_000):
-        growing.dispatch(CHAT, delta("turn-1", words(100)))
-    return figures + _figures("a 10 MB answer", growing, count, bounded=False)
+        store.dispatch(CHAT, delta("turn-1", words(100)))
+    return _figures("a 10 MB answer", store, count, bounded=False)
 
 
 def _figures(what: str, store: ChannelStore, count: int, *, bounded: bool) -> list[Figure]:

@@ -2,6 +2,8 @@
 
 import statistics
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from host import DAEMON, home, listening
@@ -24,7 +26,12 @@ def one_start() -> tuple[float, float, float]:
             return cpu, elapsed, resident_bytes(running.pid) / 1e6
 
 
-def measure(quick: bool) -> list[Figure]:
+def parts(quick: bool) -> list[Callable[[], list[Figure]]]:
+    """One part."""
+    return [partial(_starts, quick)]
+
+
+def _starts(quick: bool) -> list[Figure]:
     """The median of seven starts, after one that compiles what was never compiled."""
     one_start()
     rounds = [one_start() for _ in range(3 if quick else ROUNDS)]

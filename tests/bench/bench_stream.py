@@ -1,6 +1,8 @@
 """(g) One stream from the demo agent's process to one client, end to end. Reported only."""
 
 import statistics
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from bench_fanout import through_host
@@ -23,7 +25,12 @@ def one_round(deltas: int) -> dict[str, Any]:
         return seen
 
 
-def measure(quick: bool) -> list[Figure]:
+def parts(quick: bool) -> list[Callable[[], list[Figure]]]:
+    """One part."""
+    return [partial(_streams, quick)]
+
+
+def _streams(quick: bool) -> list[Figure]:
     """Deltas a second, and the host's share of a CPU for each."""
     seen = [one_round(DELTAS // 4 if quick else DELTAS) for _ in range(3 if quick else ROUNDS)]
     rates = [row["rate"] for row in seen]

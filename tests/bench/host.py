@@ -130,11 +130,6 @@ class Client:
             raise NotMeasured(f"{method} was refused: {answer['error']}")
         return answer["result"]
 
-    def dispatch(self, channel: str, action: dict[str, Any]) -> None:
-        """One action of this client."""
-        params = {"channel": channel, "clientSeq": next(self._sequence), "action": action}
-        self.send({"jsonrpc": "2.0", "method": "dispatchAction", "params": params})
-
     def until(self, action_type: str) -> dict[str, Any]:
         """The next envelope of this type. Raises `NotMeasured` for a failed turn or a refusal."""
         while True:
@@ -158,20 +153,27 @@ class Client:
 
     def start_turn(self, chat: str, text: str) -> None:
         """A turn that begins with `text`."""
-        started = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime())
-        self.dispatch(
-            chat,
-            {
-                "type": "chat/turnStarted",
-                "turnId": str(uuid.uuid4()),
-                "startedAt": started,
-                "message": {"text": text, "origin": {"kind": "user"}},
-            },
-        )
+        self.send(dispatched(chat, turn_started(text), next(self._sequence)))
 
     def close(self) -> None:
         """Hang up."""
         self._sock.close()
+
+
+def turn_started(text: str) -> dict[str, Any]:
+    """The action that begins a turn."""
+    return {
+        "type": "chat/turnStarted",
+        "turnId": str(uuid.uuid4()),
+        "startedAt": time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime()),
+        "message": {"text": text, "origin": {"kind": "user"}},
+    }
+
+
+def dispatched(channel: str, action: dict[str, Any], sequence: int) -> dict[str, Any]:
+    """The notification a client sends an action in."""
+    params = {"channel": channel, "clientSeq": sequence, "action": action}
+    return {"jsonrpc": "2.0", "method": "dispatchAction", "params": params}
 
 
 def initialize(client_id: str, subscriptions: Sequence[str]) -> dict[str, Any]:
@@ -193,3 +195,8 @@ def hello(chat: str) -> str:
 
 #: What the answer to `hello` holds.
 ANSWERED = '"id":1'
+
+
+def begin(chat: str, text: str) -> str:
+    """What a reader says to start a turn of `text`."""
+    return msgspec.json.encode(dispatched(chat, turn_started(text), 1)).decode()

@@ -51,7 +51,7 @@ class Program:
                 raise NotMeasured(f"{self.name} said nothing for {timeout:g} s: {self.errors()}")
             data = os.read(out.fileno(), 65536)
             if not data:
-                raise NotMeasured(f"{self.name} ended: {self.errors()}")
+                raise NotMeasured(f"{self.name} ended: {self.errors().splitlines()[-1]}")
             self._held += data
         line, _, self._held = self._held.partition(b"\n")
         return line.decode()
@@ -122,6 +122,10 @@ class Readers:
         except BaseException:
             self._program.stop()
             raise
+
+    def start(self, text: str) -> None:
+        """Have its first connection send `text`; the task says `starts`."""
+        self._program.say(text)
 
     def result(self) -> dict[str, Any]:
         """What it saw, once every connection has had its frames. Raises `NotMeasured`."""

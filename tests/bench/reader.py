@@ -169,11 +169,15 @@ def main() -> None:
     texts each sends (`{n}` is its number) and `answer` a text it waits for before it
     counts as ready; `marker` what marks a counted frame and `expect` how many of them
     each connection is sent; `timeout` seconds without anything; `rest` seconds between
-    sweeps; `stamped` to read the clocks in the frames (`STAMPS`).
+    sweeps; `stamped` to read the clocks in the frames (`STAMPS`). With `starts` one more
+    line is read once all are ready, and sent on the first connection.
     """
     task = json.loads(sys.stdin.readline())
     watched = open_all(task)
     print("ready", flush=True)
+    if task.get("starts"):
+        begin = sys.stdin.readline().strip().encode()
+        watched[0].sock.sendall(rawsocket.client_frame(begin))
     reading = Reading(watched, task)
     reading.run(task.get("timeout", 20.0))
     print(json.dumps(reading.result()), flush=True)

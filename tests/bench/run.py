@@ -58,21 +58,23 @@ def run(bench: ModuleType, quick: bool, problems: list[str]) -> list[Figure]:
     """One bench's figures, printed. What it could not measure is added to `problems`."""
     print(f"\n{bench.TITLE}", flush=True)
     began = time.monotonic()
-    try:
-        figures: list[Figure] = bench.measure(quick)
-    except Skipped as reason:
-        print(f"  SKIPPED: {reason}")
-        return []
-    except NotMeasured as reason:
-        print(f"  NOT MEASURED: {reason}")
-        problems.append(f"{bench.NAME}: {reason}")
-        return []
-    except Exception as error:
-        traceback.print_exc()
-        print(f"  NOT MEASURED: {error!r}")
-        problems.append(f"{bench.NAME}: {error!r}")
-        return []
-    print_figures(figures)
+    figures: list[Figure] = []
+    for part in bench.parts(quick):
+        try:
+            measured: list[Figure] = part()
+        except Skipped as reason:
+            print(f"  SKIPPED: {reason}")
+        except NotMeasured as reason:
+            print(f"  NOT MEASURED: {reason}")
+            problems.append(f"{bench.NAME}: {reason}")
+        except Exception as error:
+            traceback.print_exc()
+            print(f"  NOT MEASURED: {error!r}")
+            problems.append(f"{bench.NAME}: {error!r}")
+        else:
+            print_figures(measured)
+            sys.stdout.flush()
+            figures += measured
     print(f"  ({time.monotonic() - began:.0f} s)", flush=True)
     return figures
 

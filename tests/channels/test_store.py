@@ -103,6 +103,7 @@ def test_every_subscriber_gets_the_same_bytes(store):
     assert decode(frames[0].payload)["params"]["serverSeq"] == 1
 
 
+@pytest.mark.logs_failures
 def test_a_broken_subscriber_costs_the_others_nothing(store, logged):
     broken, fine = Watcher(fail=True), Watcher()
     store.subscribe(ROOT, broken)
@@ -114,6 +115,7 @@ def test_a_broken_subscriber_costs_the_others_nothing(store, logged):
     assert sum(1 for event in logged if event.get("log_failure")) == 2
 
 
+@pytest.mark.logs_failures
 def test_a_broken_owner_costs_the_others_nothing(store, logged):
     def owner(envelope):
         raise RuntimeError("broken")
@@ -170,6 +172,7 @@ def test_leaving_takes_every_subscription_away(store):
     assert store.is_watching("x-a:", staying)
 
 
+@pytest.mark.logs_failures
 def test_what_is_not_json_is_not_said(store, logged):
     watcher = Watcher()
     store.subscribe(ROOT, watcher)
@@ -196,3 +199,45 @@ def test_kept_snapshots_are_bounded(store):
     seen = {turns: store.snapshot(chat, turns)["state"] for turns in range(1, 10)}
     assert store.snapshot(chat, 9)["state"] is seen[9]
     assert store.snapshot(chat, 1)["state"] is not seen[1]
+
+
+def test_what_is_done_behind_actions_keeps_its_place_among_them(store):
+    order = []
+
+    class Orders(Watcher):
+        def deliver(self, envelope):
+            number = envelope.action["activeSessions"]
+            order.append(number)
+            if number == 1:
+                store.dispatch(ROOT, count(2))
+                store.behind(lambda: order.append("behind"))
+                store.dispatch(ROOT, count(3))
+
+    store.subscribe(ROOT, Orders())
+    store.dispatch(ROOT, count(1))
+    assert order == [1, 2, "behind", 3]
+    store.behind(lambda: order.append("at once"))
+    assert order[-1] == "at once"
+
+
+@pytest.mark.logs_failures
+def test_what_fails_behind_an_action_costs_the_next_nothing(store, logged):
+    store.behind(lambda: 1 / 0)
+    store.dispatch(ROOT, count(1))
+    assert store.state(ROOT)["activeSessions"] == 1
+    assert any("log_failure" in event for event in logged)
+
+
+def test_the_narrowest_view_is_known_until_everybody_was_told_more(store):
+    chat = "ahp-chat:/c"
+    state = {"resource": chat, "turns": [{"id": f"t{n}"} for n in range(10)]}
+    store.open(chat, ChannelKind.CHAT, state)
+    store.snapshot(chat)
+    store.snapshot(chat, turns=50)
+    assert store.shown_from(chat) == 0
+    store.snapshot(chat, turns=2)
+    store.snapshot(chat, turns=7)
+    assert store.shown_from(chat) == 8
+    store.widened(chat, 5)
+    store.widened(chat, 9)
+    assert store.shown_from(chat) == 5

@@ -265,3 +265,24 @@ def test_a_row_agrees_with_its_chat(host, chat, second):
         state, held = host.state(uri), row(host, uri)
         for field in ("title", "status", "modifiedAt", "origin"):
             assert held[field] == state[field]
+
+
+@pytest.mark.parametrize("kind", ["agent", "tool", "automation", "systemNotification"])
+def test_a_client_speaks_for_its_user_alone(host, chat, kind):
+    message = {"text": "hi", "origin": {"kind": kind}}
+    words = f"message.origin.kind: found {kind!r}, a client sends 'user'"
+    queued = host.dispatch(chat, "chat/pendingMessageSet", kind="queued", id="q", message=message)
+    started = host.dispatch(
+        chat, "chat/turnStarted", turnId="t", startedAt=host.now(), message=message
+    )
+    assert (queued, started) == (words, words)
+    assert host.agent.turns == []
+
+
+def test_a_message_of_a_kind_nobody_knows_is_passed_on(host, chat):
+    message = {"text": "hi", "origin": {"kind": "x-robot"}}
+    assert (
+        host.dispatch(chat, "chat/turnStarted", turnId="t", startedAt=host.now(), message=message)
+        is None
+    )
+    assert host.turns(chat)[0]["message"] == message

@@ -3,6 +3,7 @@
 import pytest
 from twisted.internet.defer import Deferred
 
+from ahpd.chats.output import MOST_HELD
 from ahpd.testing import agents as scripts
 from ahpd.testing.agents import Gate
 
@@ -47,6 +48,23 @@ def test_deltas_of_one_part_are_said_as_one_when_the_window_is_over(windowed):
     assert deltas(windowed, windowed.chat()) == []
     windowed.clock.advance(0.001)
     assert deltas(windowed, windowed.chat()) == [("delta", "abc")]
+    gate.open()
+
+
+def test_much_text_is_said_before_the_window_is_over(windowed):
+    gate = Gate()
+
+    async def script(turn):
+        part = turn.markdown()
+        for _ in range(5):
+            turn.delta(part, "x" * (MOST_HELD // 2))
+        await gate.passed()
+
+    windowed.agent.then(script)
+    windowed.turn(windowed.chat())
+    assert [len(text) for _, text in deltas(windowed, windowed.chat())] == [MOST_HELD] * 2
+    windowed.clock.advance(0.050)
+    assert len(deltas(windowed, windowed.chat())) == 3
     gate.open()
 
 

@@ -4,9 +4,12 @@ import os
 import signal
 import stat
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
+
+from ahpd.daemon.process import start_mark
 
 FREE = ("--port", "0")
 
@@ -21,7 +24,7 @@ def test_it_starts_is_seen_restarts_as_it_was_started_and_stops(command):
 
     again = command.answer("restart")
     assert again["pid"] != first["pid"]
-    assert not Path(f"/proc/{first['pid']}").exists()
+    assert start_mark(first["pid"]) is None
     launch = command.record()["launch"]
     assert launch["flags"] == {"port": "0", "delta_window_ms": "5"}
     assert launch["directory"] == str(command.work)
@@ -88,9 +91,10 @@ def test_it_survives_the_terminal_it_was_started_from(command):
 def test_one_that_was_killed_is_known_to_be_gone_and_can_be_started_anew(command):
     held = command.answer("start", *FREE)
     os.kill(held["pid"], signal.SIGKILL)
-    while Path(f"/proc/{held['pid']}").exists():
-        if "Z" in Path(f"/proc/{held['pid']}/stat").read_text().rpartition(")")[2].split()[0]:
-            break
+    until = time.monotonic() + 20
+    while start_mark(held["pid"]) is not None:
+        assert time.monotonic() < until
+        time.sleep(0.01)
     shown = command.answer("status", status=1)
     assert shown == {"running": False, "log": held["log"]}
     assert f"pid {held['pid']}, is gone" in command.run("stop", status=1).stderr
@@ -137,11 +141,12 @@ def test_a_daemon_that_dies_before_it_says_anything_is_reported_with_its_last_wo
     (broken / "sitecustomize.py").write_text(
         "import sys\n"
         "if 'ahpd.cli.child' in sys.orig_argv:\n"
-        "    sys.exit('this installation is broken')\n"
+        "    print('this installation is broken', file=sys.stderr, flush=True)\n"
+        "    import os; os._exit(3)\n"
     )
     path = ":".join([str(broken), *filter(None, [command.environ.get("PYTHONPATH")])])
     done = command.run("start", *FREE, status=1, PYTHONPATH=path)
-    assert "before it listened: this installation is broken; see " in done.stderr
+    assert "with status 3 before it listened: this installation is broken; see " in done.stderr
     assert str(command.state / "daemon.log") in done.stderr
 
 

@@ -84,6 +84,7 @@ def test_a_wrong_shape_is_refused_naming_the_path(host, session):
     assert host.naps.handled == []
 
 
+@pytest.mark.logs_failures
 def test_a_failure_of_ours_is_refused_without_its_secret(host, session):
     wire = host.client(initialSubscriptions=[S])
     wire.dispatch(S, title("boom"))

@@ -2,7 +2,8 @@
 
 import pytest
 
-from ahpd.protocol.uris import ROOT
+from ahpd.interfaces import MAX_DEBTS
+from ahpd.protocol.uris import ROOT, ChannelKind
 
 S = "ahp-session:/one"
 T = "ahp-session:/two"
@@ -200,10 +201,19 @@ def test_a_record_expires_ten_windows_after_its_client_left(host):
         "reconnect", channel=ROOT, clientId="early", lastSeenServerSeq=0, subscriptions=[]
     )
     host.clock.advance(2)
+    host.client("another")
     error = host.connect().refused(
         "reconnect", channel=ROOT, clientId="late", lastSeenServerSeq=0, subscriptions=[]
     )
     assert error["code"] == -32008
+
+
+def test_a_client_that_comes_back_late_is_known_where_nobody_came_meanwhile(host):
+    host.client().hang_up()
+    host.clock.advance(10_000)
+    assert host.connect().call(
+        "reconnect", channel=ROOT, clientId="me", lastSeenServerSeq=0, subscriptions=[]
+    )
 
 
 def test_a_client_that_is_here_never_expires(host):
@@ -284,8 +294,6 @@ def test_a_sleeping_channel_is_woken_before_it_is_joined(host):
 
 def test_the_version_agreed_at_initialize_holds_at_reconnect(host):
     chat = "ahp-chat:/c"
-    from ahpd.protocol.uris import ChannelKind
-
     state = {
         "resource": chat, "title": "", "status": 1,
         "modifiedAt": "2026-01-01T00:00:00.000Z", "turns": [],
@@ -349,3 +357,131 @@ def test_a_literal_channel_is_held_to_and_may_be_left_out(host):
         back.call("reconnect", clientId="me", lastSeenServerSeq=0, subscriptions=[])["type"]
         == "replay"
     )
+
+
+# -- several connections of one client ----------------------------------------------
+
+
+def test_a_reconnect_speaks_what_the_clients_newest_open_connection_does(host):
+    first = host.client(version="1.0.0")
+    second = host.client(version="0.9.0")
+    record = host.clients.find("me")
+    assert record.version == "0.9.0"
+    second.hang_up()
+    assert record.version == "1.0.0"
+    first.hang_up()
+    assert record.version == "1.0.0"
+    host.client(version="0.9.0").hang_up()
+    assert record.version == "0.9.0"
+
+
+def test_an_older_connection_keeps_the_version_it_agreed_on(host):
+    chat = "ahp-chat:/c"
+    state = {
+        "resource": chat, "title": "", "status": 1,
+        "modifiedAt": "2026-01-01T00:00:00.000Z", "turns": [],
+    }  # fmt: skip
+    host.store.open(chat, ChannelKind.CHAT, state)
+    older = host.client(version="1.0.0", initialSubscriptions=[chat])
+    newer = host.client(version="0.9.0", initialSubscriptions=[chat])
+    host.store.dispatch(chat, {"type": "chat/canvasesChanged", "canvases": []})
+    assert len(older.envelopes) == 1
+    assert newer.envelopes == []
+
+
+def test_a_client_may_reconnect_before_its_old_connection_is_known_to_be_gone(host):
+    host.naps.add(S)
+    old = host.client(initialSubscriptions=[S])
+    host.store.dispatch(S, title("seen"))
+    back = host.connect()
+    result = back.call(
+        "reconnect", channel=ROOT, clientId="me", lastSeenServerSeq=1, subscriptions=[S]
+    )
+    assert result == {"type": "replay", "actions": [], "missing": []}
+    host.store.dispatch(S, title("both"))
+    old.hang_up()
+    host.store.dispatch(S, title("one"))
+    assert titles(old) == ["seen", "both"]
+    assert titles(back) == ["both", "one"]
+    host.clock.advance(10_000)
+    host.client("another")
+    assert host.clients.find("me") is not None
+
+
+def test_an_introduction_leaves_what_an_older_connection_is_owed(host):
+    host.naps.add(T)
+    older = host.client(initialSubscriptions=[S])
+    host.naps.add(S)
+    host.store.dispatch(S, title("x"))
+    host.client(initialSubscriptions=[T])
+    older.hang_up()
+    result = host.connect().call(
+        "reconnect", channel=ROOT, clientId="me", lastSeenServerSeq=1, subscriptions=[S]
+    )
+    assert result["type"] == "snapshot"
+
+
+# -- what is owed stays small ---------------------------------------------------------
+
+
+def test_a_channel_a_gone_client_never_watched_owes_it_nothing(host):
+    host.naps.add(S)
+    host.naps.add(T)
+    host.client(initialSubscriptions=[S]).hang_up()
+    host.store.dispatch(S, title("x"))
+    host.store.close(T)
+    host.naps.open(T)
+    result = host.connect().call(
+        "reconnect", channel=ROOT, clientId="me", lastSeenServerSeq=1, subscriptions=[S, T]
+    )
+    assert result["type"] == "replay"
+
+
+@pytest.mark.parametrize("away", [True, False])
+def test_debts_are_kept_up_to_a_bound_and_past_it_everything_is_owed(host, away):
+    channels = [f"ahp-session:/{number}" for number in range(MAX_DEBTS + 1)]
+    for channel in channels:
+        host.naps.open(channel)
+    wire = host.client(initialSubscriptions=channels)
+    if away:
+        wire.hang_up()
+    for channel in channels:
+        host.store.close(channel)
+    record = host.clients.find("me")
+    assert record.owed == set()
+    assert record.watched == set()
+    wire.hang_up()
+
+    def reconnected():
+        back = host.connect()
+        return back.call(
+            "reconnect", channel=ROOT, clientId="me", lastSeenServerSeq=0, subscriptions=[ROOT]
+        )["type"]
+
+    assert reconnected() == "snapshot"
+    assert reconnected() == "replay", "the snapshots settled it"
+
+
+# -- connections that go while something is waited for -----------------------------------
+
+
+@pytest.mark.parametrize("method", ["initialize", "reconnect"])
+def test_a_connection_that_went_meanwhile_watches_nothing(host, method):
+    host.naps.add(S)
+    host.naps.add(f"{S}/changeset/session", asleep=True)
+    host.directory.register(ChannelKind.CHANGESET, host.naps)
+    sleeper = f"{S}/changeset/session"
+    if method == "reconnect":
+        host.client().hang_up()
+    wire = host.connect()
+    channels = [S, sleeper, "ahp-chat:/not-made-so-far"]
+    if method == "initialize":
+        wire.ask(
+            method, channel=ROOT, clientId="me", protocolVersions=["1.0.0"],
+            initialSubscriptions=channels,
+        )  # fmt: skip
+    else:
+        wire.ask(method, channel=ROOT, clientId="me", lastSeenServerSeq=0, subscriptions=channels)
+    wire.hang_up()
+    host.naps.wake(sleeper)
+    assert [channel for channel in channels if host.store.watchers(channel)] == []

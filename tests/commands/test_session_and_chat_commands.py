@@ -7,8 +7,11 @@ from ahpd.commands.chats import chat_commands
 from ahpd.commands.sessions import session_commands
 from ahpd.protocol import errors
 from ahpd.protocol.errors import RpcError
+from ahpd.protocol.reducers import REDUCERS
+from ahpd.protocol.uris import ChannelKind
 from ahpd.protocol.views import PAGE, chat_view
 from ahpd.testing import agents as scripts
+from ahpd.wire.codec import decode, encode
 
 S1, C2 = "ahp-session:/s1", "ahp-chat:/c2"
 ROOT = "ahp-root://"
@@ -61,6 +64,7 @@ def test_the_configuration_is_resolved(run):
 
 
 def test_a_second_chat_is_added_and_taken_away(host, run):
+    host.agent.capabilities["multipleWorkingDirectories"] = {}
     run("createSession", channel=S1, workingDirectories=["file:///a", "file:///b"])
     run("createChat", channel=S1, chat=C2, title="  Peer ", workingDirectories=["file:///b"])
     [added] = [a for a in host.said(S1) if a["type"] == "session/chatAdded"]
@@ -181,3 +185,40 @@ def test_no_cursor_fetches_nothing_and_a_foreign_one_is_refused(host, run):
         errors.SESSION_NOT_FOUND,
         "Resource not found: ahp-chat:/no",
     )
+
+
+def test_a_page_leaves_no_gap_in_a_narrower_view(host, run):
+    run("createSession", channel=S1)
+    chat = host.chat()
+    for _ in range(2 * PAGE + 30):
+        host.turn(chat)
+    wide, narrow = (host.store.snapshot(chat, turns)["state"] for turns in (PAGE + 30, 3))
+    wide, narrow = decode(encode(wide)), decode(encode(narrow))
+    whole = host.state(chat)
+    host.forget()
+    run("fetchTurns", channel=chat, cursor=wide["turnsNextCursor"])
+    [page] = host.said(chat)
+    for state in (wide, narrow, whole):
+        reduced = REDUCERS[ChannelKind.CHAT](state, page)
+        assert [turn["id"] for turn in reduced["turns"]] == [t["id"] for t in host.turns(chat)]
+    # Everybody has it by now: the next page is a page again.
+    run("fetchTurns", channel=chat, cursor=f"before:{host.turns(chat)[PAGE]['id']}")
+    assert len(host.said(chat)[-1]["turns"]) == PAGE
+
+
+def test_a_truncation_at_a_turn_somebody_was_not_given_is_told_with_the_turns_to_it(host, run):
+    run("createSession", channel=S1)
+    chat = host.chat()
+    ids = [host.turn(chat) for _ in range(9)]
+    narrow = decode(encode(host.store.snapshot(chat, 3)["state"]))
+    host.forget()
+    host.dispatch(chat, "chat/truncated", turnId=ids[4])
+    assert host.kinds(chat)[:2] == ["chat/turnsLoaded", "chat/truncated"]
+    for action in host.said(chat):
+        narrow = REDUCERS[ChannelKind.CHAT](narrow, action)
+    assert [turn["id"] for turn in narrow["turns"]] == [ids[4]]
+    assert narrow["turnsNextCursor"] == f"before:{ids[4]}"
+    assert [turn["id"] for turn in host.turns(chat)] == ids[:5]
+    host.forget()
+    host.dispatch(chat, "chat/truncated", turnId=ids[4])
+    assert host.kinds(chat) == ["chat/truncated"]

@@ -1,5 +1,6 @@
 """`subscribe` and `unsubscribe`: one place per channel, an atomic snapshot, delivery windows."""
 
+from ahpd.protocol.errors import resource_not_found
 from ahpd.protocol.uris import ROOT, ChannelKind
 
 S = "ahp-session:/one"
@@ -213,3 +214,39 @@ def test_a_connection_that_drops_leaves_no_timer_behind(host):
     wire.hang_up()
     assert host.clock.getDelayedCalls() == []
     assert list(host.store.watchers(CHAT)) == []
+
+
+def test_a_channel_that_goes_while_it_is_waited_for_is_not_found(host):
+    host.naps.add(S, asleep=True)
+    wire = host.client()
+    asked = wire.ask("subscribe", channel=S)
+    host.naps.open = lambda uri: None
+    host.naps.wake(S)
+    assert wire.answer(asked)["error"] == {"code": -32001, "message": f"Resource not found: {S}"}
+    assert host.store.watchers(S) == ()
+
+
+def test_a_subscribe_that_fails_leaves_no_place_behind(host):
+    host.naps.add(S, asleep=True)
+    wire = host.client()
+    asked = wire.ask("subscribe", channel=S)
+    [gate] = host.naps.waking[S]
+    gate.errback(resource_not_found(S))
+    assert wire.answer(asked)["error"]["code"] == -32001
+    [peer] = host.hub.peers
+    assert peer.places == {}
+
+
+def test_a_channel_that_is_gone_leaves_no_window_behind(host):
+    open_chat(host)
+    wire = host.client()
+    wire.call("subscribe", channel=CHAT, delivery={"maxLatencyMs": 50})
+    start_part(host)
+    host.store.dispatch(
+        CHAT, {"type": "chat/delta", "turnId": "T", "partId": "p", "content": "held"}
+    )
+    host.store.close(CHAT)
+    assert wire.envelopes[-1]["action"]["content"] == "held"
+    [peer] = host.hub.peers
+    assert peer._windows == {}
+    assert host.clock.getDelayedCalls() == []

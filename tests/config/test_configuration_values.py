@@ -111,5 +111,5 @@ def test_relative_paths_are_meant_from_where_they_were_said(tmp_path):
 
 
 def test_the_home_of_a_user_nobody_knows_is_a_name_like_any_other(tmp_path):
-    checked = flags.values({"wire": "~no-such-user-here/x"}, tmp_path)
-    assert checked["wire"] == tmp_path / "~no-such-user-here" / "x"
+    checked = flags.values({"connection_token_file": "~no-such-user-here/x"}, tmp_path)
+    assert checked["connection_token_file"] == tmp_path / "~no-such-user-here" / "x"

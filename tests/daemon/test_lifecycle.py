@@ -76,6 +76,8 @@ def test_a_host_that_listens_is_announced_and_then_told_to_the_service_manager()
     started = Started(ready).start()
     assert started.said == []
     ready.callback("ws://127.0.0.1:1")
+    assert started.said == [], "nobody is told before signals are caught"
+    started.reactor.start()
     assert started.said == [
         ("listening", "ws://127.0.0.1:1"),
         ("READY=1", "STATUS=listening on ws://127.0.0.1:1"),
@@ -83,7 +85,9 @@ def test_a_host_that_listens_is_announced_and_then_told_to_the_service_manager()
 
 
 def test_a_host_over_stdio_is_ready_without_a_url():
-    assert Started(succeed(None)).start().said[-1] == ("READY=1", "STATUS=serving stdio")
+    started = Started(succeed(None)).start()
+    started.reactor.start()
+    assert started.said == [("listening", None), ("READY=1", "STATUS=serving stdio")]
 
 
 def test_one_that_cannot_listen_says_so_and_stops_once_the_reactor_runs():
@@ -108,8 +112,8 @@ def test_an_announcement_that_fails_is_a_failed_start():
         raise OSError(28, "No space left on device", "/x/daemon.json")
 
     started = Started(succeed("ws://x"), announce=announce)
-    started.reactor.running = True
     started.start()
+    started.reactor.start()
     assert started.said == [("failed", "/x/daemon.json: No space left on device")]
     assert started.reactor.stops == 1
 

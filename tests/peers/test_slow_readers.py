@@ -67,6 +67,17 @@ def test_a_wire_that_cannot_say_is_never_closed():
     assert not box.lagging()
 
 
+def test_its_sources_wait_for_it_long_before_it_is_closed():
+    connection = Stub()
+    box = outbox(connection, limit=LAG)
+    connection.pending = LAG // 2
+    assert box.lagging()
+    box.send(Frame(b"x"))
+    assert (connection.sent, connection.aborted) == (1, 0)
+    connection.pending = LAG // 8
+    assert not box.lagging()
+
+
 def test_lagging_is_owing_much_and_working_on_it():
     connection = Stub()
     box = outbox(connection, limit=0)

@@ -163,13 +163,40 @@ class Interleavings(RuleBasedStateMachine):
             chat = f"ahp-chat:/extra-{next(self.ids)}"
             self.attempt(self.probes[name].request("createChat", channel=session, chat=chat))
 
-    @rule(name=clients, data=st.data(), window=st.sampled_from([None, 0, 60]))
-    def watch(self, name, data, window):
+    @precondition(lambda self: self.chats())
+    @rule(name=clients, data=st.data())
+    def dispose_chat(self, name, data):
+        if self.awake(name):
+            chat = data.draw(st.sampled_from(self.chats()))
+            self.attempt(self.probes[name].request("disposeChat", channel=chat))
+            for probe in self.probes.values():
+                if not self.host.store.is_open(chat) and probe.connected:
+                    probe.unsubscribe(chat)
+
+    @rule(
+        name=clients,
+        data=st.data(),
+        window=st.sampled_from([None, 0, 60]),
+        turns=st.sampled_from([None, 1, 2]),
+    )
+    def watch(self, name, data, window, turns):
         if self.awake(name):
             channel = data.draw(st.sampled_from([*SESSIONS, *self.chats()]))
             delivery = None if window is None else {"maxLatencyMs": window}
-            self.attempt(self.probes[name].subscribe(channel, delivery=delivery))
+            self.attempt(self.probes[name].subscribe(channel, delivery=delivery, turns=turns))
             (self.windowed.add if window else self.windowed.discard)((name, channel))
+
+    @rule(name=clients, data=st.data())
+    def fetch_older(self, name, data):
+        probe = self.probes[name]
+        cursors = {
+            channel: cursor
+            for channel in (probe.subscriptions if self.awake(name) else ())
+            if (cursor := probe.state(channel).get("turnsNextCursor")) is not None
+        }
+        if cursors:
+            chat = data.draw(st.sampled_from(sorted(cursors)))
+            self.attempt(probe.request("fetchTurns", channel=chat, cursor=cursors[chat]))
 
     @rule(name=clients, data=st.data())
     def stop_watching(self, name, data):
@@ -184,7 +211,19 @@ class Interleavings(RuleBasedStateMachine):
         data=st.data(),
         text=words,
         kind=st.sampled_from(
-            ["turn", "queue", "unqueue", "stop", "draft", "read", "archive", "title", "forged"]
+            [
+                "turn",
+                "turn",
+                "queue",
+                "unqueue",
+                "stop",
+                "truncate",
+                "draft",
+                "read",
+                "archive",
+                "title",
+                "forged",
+            ]
         ),
     )
     def act_on_a_chat(self, name, data, text, kind):
@@ -213,6 +252,12 @@ class Interleavings(RuleBasedStateMachine):
             },
             "unqueue": {"type": "chat/pendingMessageRemoved", "kind": "queued", "id": queued},
             "stop": {"type": "chat/turnCancelled", "turnId": running, "duration": 5},
+            "truncate": {
+                "type": "chat/truncated",
+                "turnId": state["turns"][number % len(state["turns"])]["id"]
+                if state["turns"]
+                else "none",
+            },
             "draft": {"type": "chat/draftChanged", "draft": message},
             "read": {"type": "chat/isReadChanged", "isRead": number % 2 == 0},
             "archive": {"type": "chat/isArchivedChanged", "isArchived": number % 3 == 0},

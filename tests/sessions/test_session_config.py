@@ -158,3 +158,27 @@ def test_a_session_with_no_configuration_takes_none(sessions_host):
 def test_a_value_is_checked_by_its_path(schema, value, words):
     found = next(problems(schema, value, "v"), None)
     assert found is None if words is None else found.startswith(words)
+
+
+def test_a_change_of_nothing_is_said_back_where_there_is_no_configuration(sessions_host):
+    host = sessions_host()
+    host.session()
+    assert host.dispatch(S1, "session/configChanged", config={}) is None
+    assert host.kinds(S1) == ["session/configChanged"]
+
+
+def test_a_change_sent_on_a_chat_is_answered_there_and_moves_the_session(host):
+    host.session()
+    chat = host.chat()
+    host.forget()
+    changed = {"config": {"mode": "act"}, "ahpd.note": "kept"}
+    assert host.dispatch(chat, "session/configChanged", **changed) is None
+    assert host.said(chat) == [{"type": "session/configChanged", **changed}]
+    assert host.said(S1) == [{"type": "session/configChanged", "config": {"mode": "act"}}]
+    assert host.state(S1)["config"]["values"]["mode"] == "act"
+    assert "config" not in host.state(chat)
+    host.forget()
+    assert host.dispatch(chat, "session/configChanged", config={"nothing": 1}) == (
+        "Session configuration 'nothing' is not writable."
+    )
+    assert host.said() == []

@@ -1,12 +1,15 @@
 """Sessions made, announced, failed and disposed of (AHP.txt, Commands and `session/ready`)."""
 
+import contextlib
+
 import pytest
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import CancelledError, Deferred
 
 from ahpd.interfaces import AgentFailure
 from ahpd.protocol import errors
 from ahpd.protocol.errors import RpcError
 from ahpd.protocol.status import IDLE
+from ahpd.sessions.service import LONGEST_CLOSE
 from ahpd.testing import agents as scripts
 from ahpd.testing.agents import Gate, ScriptedAgent
 
@@ -249,3 +252,72 @@ def test_a_stop_returns_when_every_backend_is_down(host):
     assert not stopped.called
     host.agent.close_gate.open()
     assert stopped.called
+
+
+def what_came(host):
+    """What a watcher of everything was told, notifications among the actions, in order."""
+    order = []
+    watcher = host.store.watcher
+    deliver, notify = watcher.deliver, watcher.notify
+
+    def delivered(envelope):
+        order.append(envelope.type)
+        deliver(envelope)
+
+    def notified(channel, method, frame):
+        order.append(method)
+        notify(channel, method, frame)
+
+    watcher.deliver, watcher.notify = delivered, notified
+    return order
+
+
+def test_a_queued_first_message_announces_a_session_that_has_its_title_and_its_turn(host):
+    host.session()
+    order = what_came(host)
+    host.queue(host.chat(), "q1", "Mend the roof")
+    assert order.index("chat/turnStarted") < order.index("root/sessionAdded")
+    assert order.index("session/ready") == order.index("root/sessionAdded") + 1
+    [added] = host.told("root/sessionAdded")
+    assert added["summary"]["title"] == "Mend the roof"
+
+
+def test_a_queued_first_message_that_fails_is_said_before_the_session_is_announced(host):
+    host.session()
+    host.agent.open_failure = AgentFailure("no program")
+    order = what_came(host)
+    host.queue(host.chat(), "q1")
+    said = [kind for kind in order if kind in ("chat/error", "session/creationFailed")]
+    assert said == ["chat/error", "session/creationFailed"]
+    assert order.index("root/sessionAdded") == order.index("session/creationFailed") + 1
+
+
+def test_an_agent_of_one_folder_works_in_the_first_that_is_named(host):
+    host.session(workingDirectories=["file:///a", "file:///b"])
+    assert host.state(S1)["workingDirectories"] == ["file:///a"]
+
+
+def test_an_agent_of_several_folders_is_given_each_once(host):
+    host.agent.capabilities["multipleWorkingDirectories"] = {}
+    host.session(workingDirectories=["file:///a", "file:///b", "file:///a"])
+    assert host.state(S1)["workingDirectories"] == ["file:///a", "file:///b"]
+
+
+def test_an_agent_that_never_lets_go_holds_the_client_no_longer_than_its_bound(host):
+    async def clings(turn):
+        while True:
+            with contextlib.suppress(CancelledError):
+                await Deferred()
+
+    host.session()
+    host.agent.then(clings)
+    host.agent.ignores_stop = True
+    host.turn(host.chat())
+    done = Deferred.fromCoroutine(host.service.dispose(S1))
+    assert host.service.find(S1) is None
+    for _ in range(int(LONGEST_CLOSE) - 1):
+        host.clock.advance(1)
+    assert not done.called
+    host.clock.advance(2)
+    assert done.called
+    assert host.clock.getDelayedCalls() == []

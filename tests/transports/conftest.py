@@ -14,6 +14,9 @@ from ahpd.transports.http import Router
 from ahpd.transports.websocket import WebSocketListener
 from ahpd.transports.websocket_settings import WebSocketSettings
 
+#: Seconds after which what a test waits for is taken not to come.
+PATIENCE = 10
+
 
 @implementer(IMessageHandler)
 class RecordingHandler:
@@ -42,13 +45,13 @@ class RecordingHandler:
             self._waiters.remove(waiter)
             waiter[1].callback(None)
 
-    async def until(self, condition, timeout=10):
+    async def until(self, condition):
         """Wait until `condition(self)` holds, as messages arrive and at the end."""
         if condition(self):
             return
         done = Deferred()
         self._waiters.append((condition, done))
-        done.addTimeout(timeout, reactor)
+        done.addTimeout(PATIENCE, reactor)
         await done
 
     async def gone(self):
@@ -80,7 +83,7 @@ class RecordingPeers:
         if len(self.handlers) < count:
             waiter = Deferred()
             self._waiters.append((count, waiter))
-            waiter.addTimeout(10, reactor)
+            waiter.addTimeout(PATIENCE, reactor)
             await waiter
         return self.handlers
 
@@ -89,7 +92,7 @@ class RawClient(Protocol):
     """A socket and what came in on it, for requests no client would send."""
 
     def __init__(self):
-        self.received = b""
+        self.received = bytearray()
         self.ended = None
         self._waiters = []
 
@@ -106,11 +109,11 @@ class RawClient(Protocol):
             self._waiters.remove(waiter)
             waiter[1].callback(None)
 
-    async def until(self, condition, timeout=10):
+    async def until(self, condition):
         if not condition(self):
             done = Deferred()
             self._waiters.append((condition, done))
-            done.addTimeout(timeout, reactor)
+            done.addTimeout(PATIENCE, reactor)
             await done
         return self.received
 
@@ -208,7 +211,7 @@ class Listening:
         client = await self.raw(request(path=path, headers=headers, upgrade=True))
         await client.until(lambda c: b"\r\n\r\n" in c.received)
         assert client.received.startswith(b"HTTP/1.1 101 "), client.received
-        client.received = client.received.partition(b"\r\n\r\n")[2]
+        del client.received[: client.received.index(b"\r\n\r\n") + 4]
         handlers = await self.peers.at_least(before + 1)
         return client, handlers[before]
 

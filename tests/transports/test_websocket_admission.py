@@ -80,7 +80,9 @@ async def test_a_page_of_elsewhere_is_refused_403_even_with_the_token(
     assert not host.peers.handlers
 
 
-@pytest.mark.parametrize("name", [b"evil.example", b"localhost.evil.example", b"", b"[", b"1.2.3.4"])
+@pytest.mark.parametrize(
+    "name", [b"evil.example", b"localhost.evil.example", b"", b"[", b"1.2.3.4"]
+)
 @pytest_twisted.ensureDeferred
 async def test_a_rebound_name_is_refused_403(listening, kit, name):
     host = await listening()

@@ -44,8 +44,8 @@ class Pipe:
     def empty(self):
         """The reader took everything."""
         self.held = 0
-        if self.paused and self.producer is not None:
-            self.paused = False
+        was_paused, self.paused = self.paused, False
+        if was_paused and self.producer is not None:
             self.producer.resumeProducing()
 
     def empty_all(self):

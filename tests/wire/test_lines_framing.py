@@ -1,5 +1,7 @@
 """Newline framing: however a stream is cut up, the same lines come out."""
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -47,12 +49,11 @@ def test_lines_do_not_depend_on_where_the_stream_was_cut(lines, cuts):
     pieces = []
     reader = LineReader(limit=8)
     edges = sorted({min(cut, len(stream)) for cut in cuts} | {0, len(stream)})
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in itertools.pairwise(edges):
         pieces += reader.feed(stream[start:end])
     assert pieces == whole
     expected = []
-    for line in lines:
-        line = line.removesuffix(b"\r")
+    for line in (line.removesuffix(b"\r") for line in lines):
         if len(line) > 8:
             expected.append(LineTooLong(8))
         elif line:

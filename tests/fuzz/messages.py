@@ -1,0 +1,163 @@
+"""Messages a client may send, made from what the protocol declares, and bad copies of them."""
+
+from ahpd.protocol.actions import ACTIONS
+from ahpd.protocol.methods import COMMANDS, NOTIFICATIONS
+from ahpd.protocol.shapes import shape
+
+from .values import CHANNELS, ODD_URIS, TOKENS, Maker, Token, broken, nested, text_of
+
+CLIENT_ACTIONS = [spec for spec in ACTIONS.values() if spec.client_dispatchable]
+HOST_ACTIONS = [spec for spec in ACTIONS.values() if not spec.client_dispatchable]
+CLIENT_NOTIFICATIONS = ["unsubscribe", "dispatchAction"]
+#: Beside AHP's own: a name of an extension, the host's own, and none at all.
+STRANGE_METHODS = [
+    "", "x-unknown", "vscode/unknown", "rpc.discover", "INITIALIZE", "initialize ", "ping\x00",
+    "action", "root/sessionAdded", "__class__", "shutdown", "é" * 2000,
+]  # fmt: skip
+
+
+def call(method, params, identifier=None):
+    """A request, or a notification where no id is given."""
+    message = {"jsonrpc": "2.0", "method": method, "params": params}
+    if identifier is not None:
+        message["id"] = identifier
+    return message
+
+
+def params_of(method, random):
+    """Params of a method as they are declared; the channel is often one that exists."""
+    spec = COMMANDS.get(method) or NOTIFICATIONS[method]
+    if method == "dispatchAction":
+        return dispatch_of(random.choice(list(ACTIONS.values())), random)
+    params = Maker(random).made(spec.params)
+    literal = getattr(spec, "channel", None)
+    if random.random() < 0.9 and literal is not None:
+        params["channel"] = literal
+    elif random.random() < 0.2:
+        params["channel"] = random.choice(ODD_URIS)
+    return params
+
+
+def dispatch_of(spec, random, channel=None):
+    """The params of a dispatch of one type of action, on a channel of any kind."""
+    if channel is None:
+        odd = random.random() < 0.1
+        channel = random.choice(ODD_URIS if odd else CHANNELS)
+    return {
+        "channel": channel,
+        "clientSeq": random.choice([1, 2, 3, 3, 0, -1, 2.5, 2**60]),
+        "action": Maker(random).made(spec.shape),
+    }
+
+
+def any_message(random):
+    """A message a client could send, of any kind."""
+    kind = random.choice(["request", "request", "dispatch", "dispatch", "unsubscribe", "response"])
+    if kind == "request":
+        method = random.choice(list(COMMANDS))
+        return call(method, params_of(method, random), random.choice([1, "a", 2.5, -7, 0, ""]))
+    if kind == "response":
+        answer = {"result": None} if random.random() < 0.5 else {"error": {"code": 1, "message": "m"}}
+        return {"jsonrpc": "2.0", "id": random.choice([1, "a", 1.5]), **answer}
+    if kind == "unsubscribe":
+        return call(kind, params_of(kind, random))
+    return call("dispatchAction", params_of("dispatchAction", random))
+
+
+_IDS = [
+    0, -1, -0.0, 1.5, 2**53 + 1, 2**64, -(2**70), 10**400, 1e308, 5e-324, "", "1", "x" * 2000, "\x00",
+    None, True, [], [1], {}, {"id": 1}, *TOKENS,
+]  # fmt: skip
+_VERSIONS = [None, "", "1.0", "2.1", 2, 2.0, "2.0 ", ["2.0"], True]
+
+
+def bent_message(random):
+    """A message whose envelope is wrong or odd: its id, its version, its members."""
+    message = any_message(random)
+    for _ in range(random.choice([1, 1, 2])):
+        change = random.choice(["id", "id", "version", "drop", "params", "method", "both", "deep"])
+        if change == "id":
+            message["id"] = random.choice(_IDS)
+        elif change == "version":
+            message["jsonrpc"] = random.choice(_VERSIONS)
+        elif change == "drop":
+            message.pop(random.choice(list(message)), None)
+        elif change == "params":
+            message["params"] = random.choice([None, [], [1], "x", 1, {}, *TOKENS])
+        elif change == "method":
+            message["method"] = random.choice([None, 1, [], {}, *STRANGE_METHODS])
+        elif change == "both":
+            message |= {"result": {}, "error": {"code": "x"}}
+        else:
+            depth = random.choice([100, 190, 197, 198, 199, 200, 201, 400])
+            message["params"] = {"channel": "ahp-root://", "deep": Token(nested(depth))}
+    return message
+
+
+def bent_bytes(data, random):
+    """The bytes of a frame after an accident, or after somebody meant harm."""
+    data = bytearray(data)
+    for _ in range(random.choice([1, 1, 1, 3])):
+        at = random.randrange(len(data) + 1)
+        end = min(len(data), at + random.choice([1, 1, 5, 40]))
+        change = random.choice(
+            ["cut", "flip", "insert", "delete", "double", "bom", "nul", "twice", "space", "swap"]
+        )
+        if change == "cut":
+            del data[at:]
+        elif change == "flip" and at < len(data):
+            data[at] ^= 1 << random.randrange(8)
+        elif change == "insert":
+            data[at:at] = random.choice(_PIECES)
+        elif change == "delete":
+            del data[at:end]
+        elif change == "double":
+            data[at:at] = data[at:end]
+        elif change == "bom":
+            data[:0] = b"\xef\xbb\xbf"
+        elif change == "nul":
+            data += b"\x00"
+        elif change == "twice":
+            data += bytes(data)
+        elif change == "space":
+            data[:0] = b" \t\r\n"
+        else:
+            data[at:end] = random.randbytes(end - at)
+    return bytes(data)
+
+
+_PIECES = [
+    b"\xff", b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x80\xa8", b"\x00", b'"', b"\\", b"{",
+    b"}", b"[", b",", b":", b"\\u", b"\\ud800", b"\\udc00", b"1e999", b"null", b"-", b"\x1f", b"\x7f",
+    b'"id":null,', b'"id":7,', b'"method":"ping",', b'"jsonrpc":"1.0",', b'"channel":1,', b"," * 50,
+]  # fmt: skip
+
+
+def any_frame(random):
+    """Bytes of any kind a peer might be sent as one frame."""
+    kind = random.randrange(10)
+    if kind == 0:
+        return random.randbytes(random.choice([0, 1, 2, 10, 100, 1000]))
+    if kind == 1:
+        return text_of(broken([any_message(random)], random)).encode(errors="surrogatepass")
+    if kind == 2:
+        return text_of(random.choice(TOKENS)).encode()
+    if kind < 6:
+        return text_of(bent_message(random)).encode(errors="surrogatepass")
+    if kind == 6:
+        return doubled_keys(any_message(random), random)
+    if kind == 7:
+        return text_of(broken(any_message(random), random, 2)).encode(errors="surrogatepass")
+    return bent_bytes(text_of(any_message(random)).encode(), random)
+
+
+def doubled_keys(message, random):
+    """A message that says one of its members twice."""
+    first, second = any_message(random), message
+    text, other = text_of(first), text_of(second)
+    return f"{text[:-1]},{other[1:]}".encode()
+
+
+def shape_named(where):
+    """A declared shape, as `ahpd.protocol.shapes.shape` finds it."""
+    return shape(where)

@@ -1,0 +1,129 @@
+"""docs/compatibility.md: a row for everything the protocol declares, with a test that is there."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from ahpd.protocol.actions import ACTIONS
+from ahpd.protocol.errors import RpcError
+from ahpd.protocol.methods import COMMANDS, NOTIFICATIONS
+from ahpd.testing.host import MemoryHost
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs" / "compatibility.md"
+STATES = {"done", "partly", "not yet", "refused"}
+ROW = re.compile(r"\| `([^`]+)` \| ([^|]*) \| ([^|]*) \| `([^`]+)` \|")
+
+
+def sections():
+    """{heading: {name: (state, notes, test)}}"""
+    found, heading = {}, ""
+    for line in PAGE.read_text().splitlines():
+        if line.startswith("#"):
+            heading = line.lstrip("#").strip()
+        elif line.startswith("| `"):
+            match = ROW.fullmatch(line)
+            assert match, f"a row that is no row: {line}"
+            name, state, notes, test = match.groups()
+            rows = found.setdefault(heading, {})
+            assert name not in rows, f"{name} has two rows under {heading}"
+            rows[name] = (state, notes.strip(), test)
+    return found
+
+
+SECTIONS = sections()
+ROWS = [(heading, name, *row) for heading, rows in SECTIONS.items() for name, row in rows.items()]
+
+
+def functions(path):
+    tree = ast.parse(path.read_text())
+    return {
+        node.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+
+
+@pytest.mark.parametrize(
+    ("heading", "declared"),
+    [
+        ("Commands", set(COMMANDS)),
+        ("Client notifications", {n for n, s in NOTIFICATIONS.items() if s.direction == "client"}),
+        ("Server notifications", {n for n, s in NOTIFICATIONS.items() if s.direction == "server"}),
+        ("Server-to-client commands", {n for n, s in COMMANDS.items() if s.direction == "both"}),
+    ],
+)
+def test_there_is_a_row_for_everything_declared(heading, declared):
+    assert set(SECTIONS[heading]) == declared
+
+
+def test_there_is_a_row_for_every_action():
+    rows = {name for heading, rows in SECTIONS.items() if heading.startswith("`") for name in rows}
+    extensions = {name for name, spec in ACTIONS.items() if spec.extension}
+    assert rows == set(ACTIONS) - extensions
+    assert set(SECTIONS["Beyond the protocol"]) == extensions
+
+
+@pytest.mark.parametrize(
+    ("heading", "name", "state", "notes", "test"), ROWS, ids=[f"{row[0]}-{row[1]}" for row in ROWS]
+)
+def test_a_row_has_a_state_and_a_test_that_is_there(heading, name, state, notes, test):
+    assert state in STATES
+    assert notes or state in {"done", "not yet"}, "partly and refused say what and why"
+    path, _, function = test.partition("::")
+    assert (ROOT / path).is_file(), f"{path} is not there"
+    assert function in functions(ROOT / path), f"{path} has no {function}"
+
+
+NOT_SERVED = [name for name, row in SECTIONS["Commands"].items() if row[0] == "not yet"]
+
+
+@pytest.mark.parametrize("method", NOT_SERVED)
+def test_a_command_that_is_not_served_yet_says_so(method):
+    host = MemoryHost()
+    client = host.connect("client")
+    with pytest.raises(RpcError) as refused:
+        host.run(client.call(method, {"channel": COMMANDS[method].channel or "ahp-session:/x"}))
+    assert refused.value.code == -32601
+    assert method in refused.value.message
+    host.stop()
+
+
+def test_what_a_row_calls_served_is_served():
+    host = MemoryHost()
+    client = host.connect("client")
+    codes = {}
+    for method in sorted(set(COMMANDS) - set(NOT_SERVED)):
+        codes[method] = host.run(code_of(client.call(method, {})))
+    assert -32601 not in codes.values()
+    host.stop()
+
+
+async def code_of(call):
+    try:
+        await call
+    except RpcError as refused:
+        return refused.code
+    return None
+
+
+def spoken():
+    """Every string the host's own code holds outside the protocol's declarations."""
+    for path in sorted((ROOT / "ahpd").rglob("*.py")):
+        if path.relative_to(ROOT).parts[1] in {"protocol", "testing", "client", "cli"}:
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield node.value
+
+
+def test_a_notification_that_is_not_sent_yet_is_sent_nowhere():
+    unsent = {name for name, row in SECTIONS["Server notifications"].items() if row[0] == "not yet"}
+    assert unsent.isdisjoint(spoken())
+
+
+def test_a_client_is_asked_nothing_yet():
+    asked = {n for n, row in SECTIONS["Server-to-client commands"].items() if row[0] == "not yet"}
+    assert asked.isdisjoint(spoken())
