@@ -131,7 +131,9 @@ def build_service(
     from twisted.logger import Logger
 
     from ahpd.daemon.lifecycle import Lifecycle
+    from ahpd.daemon.limits import raise_open_files
     from ahpd.daemon.notify import notify
+    from ahpd.protocol.readiness import get_ready
 
     if make is None:
         from ahpd.app import make_host
@@ -143,6 +145,7 @@ def build_service(
         if (words := notify(os.environ, *lines)) is not None:
             log.warn("{words}", words=words)
 
+    raise_open_files()
     host = make(settings, reactor)
     root = MultiService()
     root.setName("ahpd")
@@ -156,6 +159,7 @@ def build_service(
         failed=failed,
         tell=tell,
         raises=raises,
+        prepare=get_ready(),
     )
     lifecycle.setServiceParent(root)  # type: ignore[no-untyped-call]
     return root

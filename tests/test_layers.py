@@ -33,7 +33,7 @@ ALLOWED = {
     },
     "testing": {"protocol", "wire", "interfaces", "transports", "client", "app", "config"},
     "daemon": {"config"},
-    "tap": {"app", "config", "daemon"},
+    "tap": {"app", "config", "daemon", "protocol"},
     "cli": {"app", "config", "client", "daemon", "tap", "protocol", "transports", "interfaces"},
     "__main__": {"cli"},
     "__init__": set(),

@@ -1,8 +1,9 @@
 """The service that minds the others' beginning and end: readiness, signals, and the bound."""
 
+import gc
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any, Final, Protocol
 
@@ -16,6 +17,9 @@ from ahpd.daemon.words import failure_words
 #: How long the services may take to stop before the process leaves without them. The
 #: host bounds its own draining well below this; it is for what hangs.
 STOP_SECONDS: Final = 25.0
+
+#: Between two steps of what is prepared, in seconds: whoever connects comes first.
+_A_TURN: Final = 0.001
 
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -55,7 +59,8 @@ class Lifecycle(Service):
     stops the services; a second SIGINT ends the process at once. `tell` takes the
     lines a service manager is told, and may be anything that never raises. With `raises`
     a failure that is known when the service starts is raised there too, as `StartError`:
-    a parent that waits for no more than the start learns of it.
+    a parent that waits for no more than the start learns of it. `prepare` is what is done
+    in small steps once the host is ready, a step at each turn of the reactor.
     """
 
     _log = Logger()
@@ -72,6 +77,7 @@ class Lifecycle(Service):
         leave: Callable[[int], object] = os._exit,
         stop_seconds: float = STOP_SECONDS,
         raises: bool = False,
+        prepare: Iterable[None] = (),
     ) -> None:
         self.setName("lifecycle")  # type: ignore[no-untyped-call]
         self._reactor = reactor
@@ -84,6 +90,7 @@ class Lifecycle(Service):
         self._stop_seconds = stop_seconds
         self._running: Deferred[None] = Deferred()
         self._raises = raises
+        self._prepare = iter(prepare)
         self._stopping = False
         self._announced = False
         self._problem: str | None = None
@@ -126,6 +133,20 @@ class Lifecycle(Service):
         self._announce(url)
         self._announced = True
         self._tell("READY=1", f"STATUS=listening on {url}" if url else "STATUS=serving stdio")
+        self._reactor.callLater(_A_TURN, self._prepare_more)
+
+    def _prepare_more(self) -> None:
+        if self._stopping:
+            return
+        try:
+            next(self._prepare)
+        except StopIteration:
+            # What the start made stays for good; the collector need not walk it again and
+            # again, which it does in one pause of many milliseconds.
+            gc.collect()
+            gc.freeze()
+            return
+        self._reactor.callLater(_A_TURN, self._prepare_more)
 
     def _has_failed(self, failure: Failure) -> None:
         if self._stopping:

@@ -68,6 +68,11 @@ def check_strict(value: Any, shape: Any, at: str = "params") -> None:
     _run(_strict.validator(shape), value, at)
 
 
+def prepare(shape: Any) -> None:
+    """Make now what the first lenient check of `shape` would make."""
+    _lenient.validator(shape)
+
+
 def _run(validate: Validator, value: Any, at: str) -> None:
     try:
         problem = validate(value)

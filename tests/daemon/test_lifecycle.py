@@ -1,5 +1,6 @@
 """Readiness, failure, signals and the bound of a stop."""
 
+import gc
 import os
 import signal
 
@@ -176,3 +177,27 @@ def test_what_becomes_ready_while_it_stops_is_not_announced():
     started.service.stopService()
     ready.callback("ws://x")
     assert started.said == [("STOPPING=1",)]
+
+
+def test_what_can_wait_is_done_in_small_steps_once_it_listens():
+    done = []
+    started = Started(succeed(None), prepare=(done.append(step) for step in range(3))).start()
+    started.reactor.start()
+    assert done == []
+    started.reactor.advance(0.001)
+    assert done == [0]
+    for _ in range(5):
+        started.reactor.advance(0.001)
+    assert done == [0, 1, 2]
+    assert gc.get_freeze_count() > 0
+    gc.unfreeze()
+
+
+def test_nothing_more_is_prepared_once_it_stops():
+    done = []
+    started = Started(succeed(None), prepare=(done.append(step) for step in range(3))).start()
+    started.reactor.start()
+    started.reactor.advance(0.001)
+    started.service.stopService()
+    started.reactor.advance(0.001)
+    assert done == [0]
