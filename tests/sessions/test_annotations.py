@@ -52,6 +52,15 @@ def test_what_names_no_mark_is_refused(host, kind, fields, words):
         act(host, kind, **fields)
 
 
+@pytest.mark.parametrize(
+    "kind", ["session/titleChanged", "chat/draftChanged", "root/configChanged"]
+)
+def test_an_action_of_another_channel_is_refused_and_not_said(host, kind):
+    with pytest.raises(Refusal, match=f"{kind} is no action of an annotations channel: {MARKS}"):
+        act(host, kind, title="x")
+    assert host.said(MARKS) == []
+
+
 def test_marks_of_a_session_nobody_has_are_refused(host):
     with pytest.raises(Refusal, match="Session not found: ahp-session:/nobody"):
         act(host, "annotations/set", "ahp-session:/nobody/annotations", annotation=MARK)

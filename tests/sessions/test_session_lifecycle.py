@@ -9,6 +9,7 @@ from ahpd.interfaces import AgentFailure
 from ahpd.protocol import errors
 from ahpd.protocol.errors import RpcError
 from ahpd.protocol.status import IDLE
+from ahpd.protocol.uris import ROOT
 from ahpd.sessions.service import LONGEST_CLOSE
 from ahpd.testing import agents as scripts
 from ahpd.testing.agents import Gate, ScriptedAgent
@@ -321,3 +322,21 @@ def test_an_agent_that_never_lets_go_holds_the_client_no_longer_than_its_bound(h
     host.clock.advance(2)
     assert done.called
     assert host.clock.getDelayedCalls() == []
+
+
+@pytest.mark.parametrize("running", [("default",), ("peer",), ("default", "peer")])
+def test_whichever_chats_run_a_disposed_session_ends_each_turn_before_it_is_gone(host, running):
+    host.session()
+    host.service.create_chat({"channel": S1, "chat": "ahp-chat:/peer"})
+    chats = {"default": host.chat(), "peer": "ahp-chat:/peer"}
+    host.agent.always = scripts.never_ends
+    for name in running:
+        host.turn(chats[name])
+    host.forget()
+    host.wait(host.service.dispose(S1))
+    for name, chat in chats.items():
+        ends = [kind for kind in host.kinds(chat) if kind == "chat/turnCancelled"]
+        assert ends == ["chat/turnCancelled"] * (name in running)
+    assert [a["activeSessions"] for a in host.said(ROOT)] == [0]
+    assert all(chat.closed for chat in host.agent.chats)
+    assert host.told("root/sessionRemoved") == [{"channel": ROOT, "session": S1}]
