@@ -19,7 +19,7 @@ from ahpd.protocol.uris import ROOT, ChannelKind
 from ahpd.sessions.service import SessionsService
 from ahpd.testing.agents import ScriptedAgent
 from ahpd.testing.differences import first_difference
-from ahpd.wire.codec import decode
+from ahpd.wire.codec import decode, encode
 
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
@@ -188,6 +188,10 @@ class SessionsHost:
 
     def kinds(self, channel=None):
         return [action["type"] for action in self.said(channel)]
+
+    def listing(self, params):
+        """What `listSessions` answers, as its client reads it."""
+        return decode(encode(self.service.listing(params)))
 
     def told(self, method=None):
         return [params for name, params in self.store.watcher.told if method in (None, name)]

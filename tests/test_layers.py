@@ -20,7 +20,7 @@ ALLOWED = {
     "agents": {"protocol", "wire", "interfaces", "processes"},
     "root": {"protocol", "interfaces", "channels"},
     "chats": {"protocol", "interfaces", "channels"},
-    "sessions": {"protocol", "interfaces", "channels", "chats"},
+    "sessions": {"protocol", "wire", "interfaces", "channels", "chats"},
     "commands": {"protocol", "interfaces", "channels", "peers", "chats", "sessions", "root", "wire"},
     "config": {"protocol"},
     "client": {"protocol", "wire", "interfaces", "transports"},

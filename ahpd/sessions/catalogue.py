@@ -15,6 +15,7 @@ from ahpd.protocol import State
 from ahpd.protocol.errors import invalid_params
 from ahpd.protocol.uris import ROOT, session_id
 from ahpd.sessions.summary import changes_between, summary_of
+from ahpd.wire.codec import Encoded, encode
 
 if TYPE_CHECKING:
     from ahpd.sessions.session import Session
@@ -26,7 +27,7 @@ QUIET: Final = 0.1
 class Entry:
     """A session's place in the catalogue."""
 
-    __slots__ = ("_moved", "_summary", "active", "flush", "ordinal", "said", "session")
+    __slots__ = ("_encoded", "_moved", "_summary", "active", "flush", "ordinal", "said", "session")
 
     def __init__(self, session: "Session", ordinal: int) -> None:
         self.session = session
@@ -37,12 +38,20 @@ class Entry:
         self.active = False
         self.flush: IDelayedCall | None = None
         self._summary: State | None = None
+        self._encoded: Encoded | None = None
         self._moved = 0.0
 
     @property
     def summary(self) -> State:
         """The row now (schema: SessionSummary), made again only after the session moved."""
         return self._make() if self._summary is None else self._summary
+
+    @property
+    def encoded(self) -> Encoded:
+        """The row as JSON bytes, which a listing of thousands is put together from."""
+        if self._encoded is None:
+            self._encoded = Encoded(encode(self.summary))
+        return self._encoded
 
     def _make(self) -> State:
         session = self.session
@@ -55,6 +64,7 @@ class Entry:
     def forget(self) -> None:
         """The session moved: its row is made again when it is next read."""
         self._summary = None
+        self._encoded = None
 
     @property
     def place(self) -> tuple[float, int]:
@@ -175,14 +185,14 @@ class Catalogue:
     def listing(self, limit: Any = None, cursor: str | None = None) -> State:
         """The announced sessions, newest modified first (schema: ListSessionsResult).
 
-        All of them where `limit` is None. Raises `RpcError` -32602 for a limit that is
+        Its items are encoded already. All of them where `limit` is None. Raises `RpcError` -32602 for a limit that is
         no positive whole number and for a cursor this host did not give out.
         """
         entries = self._ordered()
         count = len(entries) if limit is None else _positive(limit)
         start = 0 if cursor is None else self._after(entries, cursor)
         page = entries[start : start + count]
-        result: State = {"items": [entry.summary for entry in page]}
+        result: State = {"items": [entry.encoded for entry in page]}
         if page and start + len(page) < len(entries):
             result["nextCursor"] = self._cursor(page[-1])
         return result

@@ -32,7 +32,7 @@ def run(host, caller):
             results = []
             Deferred.fromCoroutine(answer).addBoth(results.append)
             return results[0]
-        return answer
+        return decode(encode(answer))  # as its client reads it
 
     return call
 

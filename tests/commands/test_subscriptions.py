@@ -1,5 +1,7 @@
 """`subscribe` and `unsubscribe`: one place per channel, an atomic snapshot, delivery windows."""
 
+import pytest
+
 from ahpd.protocol.errors import resource_not_found
 from ahpd.protocol.uris import ROOT, ChannelKind
 
@@ -193,6 +195,19 @@ def test_what_is_held_goes_out_ahead_of_anything_else(host):
     host.store.dispatch(CHAT, delta("x"))
     wire.tell("unsubscribe", channel=CHAT)
     assert [e["serverSeq"] for e in wire.envelopes] == [3, 4, 5, 6]
+
+
+@pytest.mark.parametrize("window", [60_001, 1e308, 10**400])
+def test_a_window_no_clock_has_is_a_minute(host, window):
+    open_chat(host)
+    start_part(host)
+    wire = host.client()
+    wire.call("subscribe", channel=CHAT, delivery={"maxLatencyMs": window})
+    host.store.dispatch(CHAT, delta("held"))
+    host.clock.advance(59.9)
+    assert wire.envelopes == []
+    host.clock.advance(0.1)
+    assert [e["action"]["content"] for e in wire.envelopes] == ["held"]
 
 
 def test_a_window_of_zero_holds_nothing(host):

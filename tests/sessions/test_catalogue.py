@@ -27,7 +27,7 @@ def many(host):
 
 
 def listed(host, **params):
-    return [row["resource"][-2:] for row in host.service.listing(params)["items"]]
+    return [row["resource"][-2:] for row in host.listing(params)["items"]]
 
 
 def test_the_newest_modified_comes_first_and_of_two_the_one_made_later(many):
@@ -37,14 +37,14 @@ def test_the_newest_modified_comes_first_and_of_two_the_one_made_later(many):
 
 
 def test_without_a_limit_the_whole_catalogue_is_answered(many):
-    assert "nextCursor" not in many.service.listing({})
-    assert "nextCursor" not in many.service.listing({"limit": 5})
+    assert "nextCursor" not in many.listing({})
+    assert "nextCursor" not in many.listing({"limit": 5})
 
 
 def test_pages_meet_no_session_twice_and_leave_none_out(many):
     seen, cursor = [], None
     while True:
-        page = many.service.listing({"limit": 2, "cursor": cursor})
+        page = many.listing({"limit": 2, "cursor": cursor})
         seen += [row["resource"][-2:] for row in page["items"]]
         cursor = page.get("nextCursor")
         if cursor is None:
@@ -53,7 +53,7 @@ def test_pages_meet_no_session_twice_and_leave_none_out(many):
 
 
 def test_a_page_goes_on_where_it_was_when_sessions_moved_and_went(many):
-    page = many.service.listing({"limit": 2.0})
+    page = many.listing({"limit": 2.0})
     many.wait(many.service.dispose("ahp-session:/s3"))
     many.turn(many.chat("ahp-session:/s0"))
     assert listed(many, cursor=page["nextCursor"]) == ["s2", "s1"]
@@ -62,19 +62,19 @@ def test_a_page_goes_on_where_it_was_when_sessions_moved_and_went(many):
 @pytest.mark.parametrize("cursor", ["", "x", "id-1:1", "id-1:a:b", "other:1.0:1", "::"])
 def test_a_cursor_this_host_did_not_give_out_is_refused(many, cursor):
     with pytest.raises(RpcError, match="cursor"):
-        many.service.listing({"cursor": cursor})
+        many.listing({"cursor": cursor})
 
 
 @pytest.mark.parametrize("limit", [0, -1, 1.5, True, "2"])
 def test_a_limit_that_is_no_count_is_refused(many, limit):
     with pytest.raises(RpcError, match="limit"):
-        many.service.listing({"limit": limit})
+        many.listing({"limit": limit})
 
 
 def test_a_listed_row_is_the_session_as_it_is(host):
     host.session(workingDirectories=["file:///w"])
     host.turn(host.chat(), "Title")
-    [row] = host.service.listing({})["items"]
+    [row] = host.listing({})["items"]
     assert row == {
         "resource": S1,
         "provider": "scripted",
@@ -159,7 +159,7 @@ def test_changes_fold_into_the_row_a_listing_answers(host):
     host.clock.advance(0.3)
     for params in host.told("root/sessionSummaryChanged"):
         row.update(params["changes"])
-    assert [row] == host.service.listing({})["items"]
+    assert [row] == host.listing({})["items"]
 
 
 def test_a_row_is_its_chats_doing(host):
@@ -167,7 +167,7 @@ def test_a_row_is_its_chats_doing(host):
     chat = host.chat()
     host.turn(chat)
     host.service.create_chat({"channel": S1, "chat": C2})
-    status = lambda: host.service.listing({})["items"][0]["status"] & 31  # noqa: E731
+    status = lambda: host.listing({})["items"][0]["status"] & 31  # noqa: E731
     host.agent.then(scripts.fails("no"), scripts.never_ends)
     host.turn(C2)
     assert status() == ERROR

@@ -153,6 +153,15 @@ def test_a_session_with_no_configuration_takes_none(sessions_host):
             "v.x: found 1",
         ),
         ({"type": "object"}, {"x": 1}, None),
+        ({"type": "number", "minimum": 3}, 1, "v: 1 is less than the minimum of 3"),
+        ({"type": "string", "pattern": "^a"}, "b", "v: "),
+        (
+            {"type": "array", "items": {"type": "object", "properties": {"n": {"type": "number"}}}},
+            [{"n": "x"}],
+            "v[0].n: found 'x'",
+        ),
+        ({"type": "nobody knows"}, 1, None),
+        ({"$ref": "http://127.0.0.1:9/schema.json"}, 1, None),
     ],
 )
 def test_a_value_is_checked_by_its_path(schema, value, words):

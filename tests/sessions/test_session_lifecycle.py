@@ -37,7 +37,7 @@ def test_a_new_session_is_held_for_its_client_and_announced_to_nobody(host):
     }
     assert row["resource"].startswith("ahp-chat:/")
     assert host.state(row["resource"])["origin"] == {"kind": "user"}
-    assert host.service.listing({}) == {"items": []}
+    assert host.listing({}) == {"items": []}
     assert host.told() == []
     assert host.said() == []
 
