@@ -5,7 +5,7 @@ Sources: AHP.txt, `listSessions`, the `root/session*` notifications and
 """
 
 from bisect import bisect_left
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from twisted.internet.interfaces import IDelayedCall
 
@@ -17,19 +17,30 @@ from ahpd.protocol.uris import ROOT, session_id
 from ahpd.sessions.summary import changes_between, summary_of
 from ahpd.wire.codec import Encoded, encode
 
-if TYPE_CHECKING:
-    from ahpd.sessions.session import Session
-
 #: How long a session's row is quiet before its moves are said, in seconds.
 QUIET: Final = 0.1
 
 
-class Entry:
+class Listed(Protocol):
+    """What the catalogue reads of a session."""
+
+    uri: str
+    created_at: str
+
+    @property
+    def state(self) -> State:
+        """The session's state (schema: SessionState)."""
+
+
+S = TypeVar("S", bound=Listed)
+
+
+class Entry(Generic[S]):
     """A session's place in the catalogue."""
 
     __slots__ = ("_encoded", "_moved", "_summary", "active", "flush", "ordinal", "said", "session")
 
-    def __init__(self, session: "Session", ordinal: int) -> None:
+    def __init__(self, session: S, ordinal: int) -> None:
         self.session = session
         self.ordinal = ordinal
         """Counts up with every session made, so that two moved at one time have an order."""
@@ -74,14 +85,14 @@ class Entry:
         return (-self._moved, -self.ordinal)
 
 
-class Catalogue:
+class Catalogue(Generic[S]):
     """Every session of the host, provisional ones among them, and what is said of them."""
 
     def __init__(self, world: Surroundings) -> None:
         self._world = world
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, Entry[S]] = {}
         self._made = 0
-        self._order: list[Entry] | None = None
+        self._order: list[Entry[S]] | None = None
         self._tag = world.ids()
         self._active = 0
         self.closing = False
@@ -92,21 +103,21 @@ class Catalogue:
     def __len__(self) -> int:
         return len(self._entries)
 
-    def sessions(self) -> "list[Session]":
+    def sessions(self) -> list[S]:
         """All of them, in the order they were made."""
         return [entry.session for entry in self._entries.values()]
 
-    def get(self, identifier: str) -> "Session | None":
+    def get(self, identifier: str) -> S | None:
         """The session held under the id every spelling of its URI shares."""
         entry = self._entries.get(identifier)
         return None if entry is None else entry.session
 
-    def add(self, session: "Session") -> None:
+    def add(self, session: S) -> None:
         """Hold a session nobody is told of so far."""
         self._made += 1
         self._entries[session_id(session.uri)] = Entry(session, self._made)
 
-    def remove(self, session: "Session") -> None:
+    def remove(self, session: S) -> None:
         """Let go of a session, and say so where it was announced."""
         entry = self._entries.pop(session_id(session.uri))
         self._order = None
@@ -120,7 +131,7 @@ class Catalogue:
 
     # -- what is said -------------------------------------------------------------
 
-    def announce(self, session: "Session") -> None:
+    def announce(self, session: S) -> None:
         """Tell the clients of the root of a session, once."""
         entry = self._entries.get(session_id(session.uri))
         if entry is None or entry.said is not None:
@@ -129,7 +140,7 @@ class Catalogue:
         entry.said = entry.summary
         self._notify("root/sessionAdded", {"summary": entry.said})
 
-    def moved(self, session: "Session") -> None:
+    def moved(self, session: S) -> None:
         """A session's state moved: its row is said again once it has been quiet."""
         entry = self._entries.get(session_id(session.uri))
         if entry is None:
@@ -150,7 +161,7 @@ class Catalogue:
                 entry.flush.cancel()
                 self._flush(entry)
 
-    def _flush(self, entry: Entry) -> None:
+    def _flush(self, entry: Entry[S]) -> None:
         entry.flush = None
         before, after = entry.said, entry.summary
         if before is None:
@@ -165,7 +176,7 @@ class Catalogue:
     def _notify(self, method: str, params: State) -> None:
         self._world.store.notify(ROOT, method, {"channel": ROOT, **params})
 
-    def set_active(self, session: "Session", active: bool) -> None:
+    def set_active(self, session: S, active: bool) -> None:
         """Whether a turn runs in any chat of `session`."""
         entry = self._entries.get(session_id(session.uri))
         if entry is not None and entry.active != active:
@@ -197,17 +208,17 @@ class Catalogue:
             result["nextCursor"] = self._cursor(page[-1])
         return result
 
-    def _ordered(self) -> list[Entry]:
+    def _ordered(self) -> list[Entry[S]]:
         if self._order is None:
             announced = [entry for entry in self._entries.values() if entry.said is not None]
             self._order = sorted(announced, key=lambda entry: entry.place)
         return self._order
 
-    def _cursor(self, last: Entry) -> str:
+    def _cursor(self, last: Entry[S]) -> str:
         moved, ordinal = last.place
         return f"{self._tag}:{-moved!r}:{-ordinal}"
 
-    def _after(self, entries: list[Entry], cursor: str) -> int:
+    def _after(self, entries: list[Entry[S]], cursor: str) -> int:
         """Where the rows behind `cursor` begin, moved and removed ones regardless."""
         tag, _, rest = cursor.partition(":")
         moved, _, ordinal = rest.partition(":")

@@ -86,7 +86,7 @@ class SessionsService(Service):
         )
         self._store = store
         self._agents = agents
-        self._catalogue = Catalogue(self._world)
+        self._catalogue: Catalogue[Session] = Catalogue(self._world)
         self._chats: dict[str, Chat] = {}
         self._schemas: dict[str, State] = {}
         self.session_actions = SessionActions(store, self.find)

@@ -43,7 +43,7 @@ class Session:
     def __init__(
         self,
         world: Surroundings,
-        catalogue: Catalogue,
+        catalogue: "Catalogue[Session]",
         agent: IAgent,
         state: State,
         uri: str,
