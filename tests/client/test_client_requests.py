@@ -128,6 +128,7 @@ def test_a_request_nobody_serves_is_method_not_found(client, host):
     }
 
 
+@pytest.mark.logs_failures
 def test_a_server_that_fails_is_answered_in_words_without_a_trace(client, host):
     def broken(params):
         raise RuntimeError("secret detail")
@@ -167,6 +168,7 @@ def test_what_a_host_may_not_send_is_a_violation_and_no_more(client, host, paylo
     assert result_of(asked) == {}
 
 
+@pytest.mark.logs_failures
 def test_a_hook_that_raises_costs_nobody_else(client, host):
     heard = []
 

@@ -87,6 +87,7 @@ async def test_writing_to_a_child_that_is_gone_is_no_error(supervisor, recorder)
     assert child.pending_input == 0
 
 
+@pytest.mark.logs_failures
 @pytest_twisted.ensureDeferred
 async def test_an_owner_that_raises_is_logged_and_costs_nothing(supervisor, recorder):
     class Broken(recorder):
