@@ -13,7 +13,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
@@ -24,6 +24,7 @@ from twisted.internet.ssl import Certificate, optionsForClientTLS
 from twisted.internet.task import deferLater
 
 from ahpd.testing.client import ProbeClient
+from ahpd.testing.processes import descendants, marks, processes, read
 from ahpd.transports.stdio import Descriptors, StdioTransport
 from ahpd.transports.websocket_client import connect
 
@@ -153,17 +154,17 @@ class Daemon:
 
     def children(self) -> list[int]:
         """The processes that descend from it now."""
-        return sorted(_descendants(self.pid))
+        return sorted(descendants(self.pid))
 
     @staticmethod
     def command_line(pid: int) -> bytes:
         """The command of a process, its arguments apart by NULs; empty when it is gone."""
-        return _read(pid, "cmdline")
+        return read(pid, "cmdline")
 
     @staticmethod
     def environment_of(pid: int) -> list[bytes]:
         """The environment of a process, as `NAME=VALUE`; empty when it is gone."""
-        return _read(pid, "environ").split(b"\0")
+        return read(pid, "environ").split(b"\0")
 
     @staticmethod
     def send_signal_to(pid: int, number: signal.Signals) -> None:
@@ -295,7 +296,7 @@ class Daemon:
     def signal(self, number: signal.Signals = signal.SIGTERM) -> None:
         """Signal the process; what it had started is remembered, to be looked for at the end."""
         self._signalled = True
-        self._family.update(_marks(_descendants(self.pid)))
+        self._family.update(marks(descendants(self.pid)))
         self.process.send_signal(number)
 
     async def ended(self, seconds: float | None = None) -> int:
@@ -341,8 +342,8 @@ class Daemon:
         Those that descended from it when it was told to end, and any with its home.
         """
         mine = f"HOME={self.home}".encode()
-        homed = (pid for pid in _processes() if mine in self.environment_of(pid))
-        there = _marks([*self._family, *homed])
+        homed = (pid for pid in processes() if mine in self.environment_of(pid))
+        there = marks([*self._family, *homed])
         return [pid for pid, mark in there.items() if self._family.get(pid, mark) == mark]
 
     async def leave(self, *, judged: bool = True) -> None:
@@ -377,43 +378,3 @@ class Daemon:
     ) -> None:
         # What a failed test left behind would fail too, and hide why.
         await self.leave(judged=kind is None)
-
-
-# -- the process table, where there is one ----------------------------------------------
-
-
-def _processes() -> list[int]:
-    proc = Path("/proc")
-    return [int(entry.name) for entry in proc.iterdir() if entry.name.isdigit()]
-
-
-def _fields(pid: int) -> list[str]:
-    """The fields of `/proc/PID/stat` from the state on; empty for one that runs no more."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return []
-    fields = stat.rpartition(")")[2].split()
-    return [] if fields[0] in {"Z", "X"} else fields
-
-
-def _marks(pids: Iterable[int]) -> dict[int, str]:
-    """When each process that runs was started, which tells it from a later one of its number."""
-    return {pid: fields[19] for pid in pids if (fields := _fields(pid))}
-
-
-def _descendants(pid: int) -> set[int]:
-    parents = {one: int(fields[1]) for one in _processes() if (fields := _fields(one))}
-    found: set[int] = set()
-    added = {pid}
-    while added:
-        added = {one for one, parent in parents.items() if parent in added and one not in found}
-        found |= added
-    return found
-
-
-def _read(pid: int, name: str) -> bytes:
-    try:
-        return Path(f"/proc/{pid}/{name}").read_bytes()
-    except OSError:
-        return b""

@@ -29,6 +29,10 @@ _ERROR_CODES: Final = frozenset(
 #: What answers a frame that could not be read well enough to be a request.
 _UNREADABLE: Final = frozenset({errors.PARSE_ERROR, errors.INVALID_REQUEST})
 
+#: The host's own actions that hold a client's message, which is shown as it was sent: of a
+#: queued one, and of turns that are older.
+_SHOWS_CLIENTS_WORDS: Final = frozenset({"chat/turnStarted", "chat/turnsLoaded"})
+
 _Id = tuple[bool, Any]
 
 
@@ -40,7 +44,8 @@ class FrameChecker:
 
     `foreign` is for tests whose clients send what 1.0.0 does not declare: a host shows
     that as it was sent, so clients' actions, states, results and notifications are then
-    checked leniently. The host's own actions and its errors stay strict.
+    checked leniently. The host's own actions and its errors stay strict,
+    but for the two actions a client's message comes back in.
     """
 
     def __init__(self, foreign: bool = False) -> None:
@@ -183,9 +188,9 @@ class FrameChecker:
             raise ShapeError(
                 f"{at}.channel", repr(envelope["channel"]), f"{spec.kind.value} channel"
             )
-        if "origin" in envelope:
-            if not spec.client_dispatchable:
-                raise ShapeError(f"{at}.origin", f"one on {spec.type}", "none on a host's action")
+        if "origin" in envelope and not spec.client_dispatchable:
+            raise ShapeError(f"{at}.origin", f"one on {spec.type}", "none on a host's action")
+        if "origin" in envelope or spec.type in _SHOWS_CLIENTS_WORDS:
             self._check_shown(action, spec.shape, f"{at}.action")
         else:
             check_strict(action, spec.shape, f"{at}.action")

@@ -74,4 +74,5 @@ async def test_connections_that_come_and_go_leave_nothing(serve):
                 probe.abort()
             else:
                 probe.close()
+        await gatherResults([probe.closed for probe in probes])
     await daemon.until(lambda: daemon.descriptors() <= before, "all descriptors closed")

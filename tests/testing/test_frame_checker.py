@@ -244,6 +244,15 @@ def test_a_refused_action_is_shown_as_it_was_sent():
     )
 
 
+def test_a_clients_message_may_come_back_in_an_action_of_the_hosts():
+    message = {"text": "hi", "origin": {"kind": "user"}, "colour": "red"}
+    turn = {"id": "t", "message": message, "responseParts": [], "state": "complete"}
+    started = {"type": "chat/turnStarted", "turnId": "t", "startedAt": "x", "message": message}
+    for action in (started, {"type": "chat/turnsLoaded", "turns": [turn]}):
+        FrameChecker(foreign=True).host_sent(said(action))
+        assert "colour" in caught(FrameChecker(), said(action))
+
+
 def test_what_clients_added_passes_only_where_a_test_says_they_do():
     theirs = {"type": "session/titleChanged", "title": "x", "colour": "red"}
     origin = {"clientId": "a", "clientSeq": 1}
