@@ -5,7 +5,7 @@ is kept whatever it weighs (AHP.txt, "A client that stops reading").
 """
 
 from collections import deque
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import Final
 
 from ahpd.channels.envelope import Envelope
@@ -53,6 +53,6 @@ class ReplayBuffer:
             return True
         return bool(self._held) and last_seen >= self._held[0].seq
 
-    def after(self, last_seen: int, channels: Collection[str]) -> Iterator[Envelope]:
+    def after(self, last_seen: int, channels: Collection[str]) -> list[Envelope]:
         """The envelopes past `last_seen` on any of `channels`, oldest first."""
-        return (e for e in self._held if e.seq > last_seen and e.channel in channels)
+        return [e for e in self._held if e.seq > last_seen and e.channel in channels]

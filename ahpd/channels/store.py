@@ -21,7 +21,7 @@ from ahpd.interfaces import ISubscriber
 from ahpd.protocol import Action, State
 from ahpd.protocol.reducers import REDUCERS
 from ahpd.protocol.uris import ChannelKind
-from ahpd.wire.codec import Encoded, Frame, encode
+from ahpd.wire.codec import Frame, encode
 
 log = Logger()
 
@@ -191,15 +191,17 @@ class ChannelStore(Service):
                     "{type} could not be reduced on {channel}", type=envelope.type, channel=channel
                 )
                 held.snapshots.clear()
+                if pending.origin is not None:
+                    reason = f"{envelope.type} could not be applied; the host's log says why"
+                    self._say(_Pending(channel, action, pending.origin, reason))
                 return
             held.snapshots.clear()
         self._seq += 1
         self.replay.append(envelope)
         watchers = self._watchers.get(channel, {})
-        for subscriber in tuple(watchers):
-            _deliver(subscriber, envelope)
+        _deliver(envelope, tuple(watchers))
         if pending.sender is not None and pending.sender not in watchers:
-            _deliver(pending.sender, envelope)
+            _deliver(envelope, (pending.sender,))
         envelope.release()
         if held is not None and held.observer is not None:
             try:
@@ -236,6 +238,9 @@ class ChannelStore(Service):
         del watchers[subscriber]
         if not watchers:
             del self._watchers[channel]
+            held = self._channels.get(channel)
+            if held is not None:
+                held.snapshots.clear()  # nobody looks: a large chat's bytes are not kept for later
         watched = self._watched[subscriber]
         watched.discard(channel)
         if not watched:
@@ -269,7 +274,7 @@ class ChannelStore(Service):
         the spelling the client used. Raises `KeyError` for a channel with no state.
         """
         held = self._channels[channel]
-        state: Encoded = held.snapshots.encoded(held.kind, held.state, turns)
+        state = held.snapshots.encoded(held.kind, held.state, turns)
         if turns is not None and held.kind is ChannelKind.CHAT:
             held.shown_from = max(held.shown_from, len(held.state["turns"]) - turns)
         return {"resource": name or channel, "state": state, "fromSeq": self._seq}
@@ -294,8 +299,9 @@ def _do(work: Callable[[], None]) -> None:
         log.failure("what was to follow an action failed")
 
 
-def _deliver(subscriber: ISubscriber, envelope: Envelope) -> None:
-    try:
-        subscriber.deliver(envelope)
-    except Exception:
-        log.failure("a subscriber of {channel} failed", channel=envelope.channel)
+def _deliver(envelope: Envelope, subscribers: tuple[ISubscriber, ...]) -> None:
+    for subscriber in subscribers:
+        try:
+            subscriber.deliver(envelope)
+        except Exception:
+            log.failure("a subscriber of {channel} failed", channel=envelope.channel)

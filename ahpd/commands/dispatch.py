@@ -85,20 +85,27 @@ class Dispatcher:
         pending = self._begin(dispatch)
         if pending is not None:
             self._waiting[client_id] = deque()
-            Deferred.fromCoroutine(self._drain(client_id, dispatch, pending))
+            draining = Deferred.fromCoroutine(self._drain(client_id, dispatch, pending))
+            draining.addErrback(
+                lambda failure: log.failure(
+                    "what {client} dispatched could not be dealt with", failure, client=client_id
+                )
+            )
 
     async def _drain(self, client_id: str, dispatch: _Dispatch, pending: Awaitable[None]) -> None:
         """Finish one dispatch, then the ones that came behind it."""
         waiting = self._waiting[client_id]
         following: Awaitable[None] | None = pending
-        while True:
-            if following is not None:
-                await self._finish(dispatch, following)
-            if not waiting:
-                break
-            dispatch = waiting.popleft()
-            following = self._begin(dispatch)
-        del self._waiting[client_id]
+        try:
+            while True:
+                if following is not None:
+                    await self._finish(dispatch, following)
+                if not waiting:
+                    break
+                dispatch = waiting.popleft()
+                following = self._begin(dispatch)
+        finally:  # else the client's next dispatches would wait for ever
+            del self._waiting[client_id]
 
     def _begin(self, dispatch: _Dispatch) -> Awaitable[None] | None:
         try:

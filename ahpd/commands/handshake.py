@@ -13,16 +13,25 @@ from ahpd.interfaces import Command
 from ahpd.peers.clients import ClientRegistry
 from ahpd.peers.peer import Peer
 from ahpd.protocol import State
-from ahpd.protocol.errors import INVALID_REQUEST, NOT_FOUND, RpcError, invalid_params
+from ahpd.protocol.errors import (
+    INVALID_REQUEST,
+    NOT_FOUND,
+    RpcError,
+    internal_error,
+    invalid_params,
+)
 from ahpd.protocol.uris import ChannelKind, canonical, kind_of
 from ahpd.protocol.versions import negotiate
-from ahpd.wire.codec import Encoded
+from ahpd.wire.codec import encoded_array
 
 log = Logger()
 
 #: A first subscription to one of these whose state is not held here is taken
 #: without a snapshot, and its client is owed one at its reconnect.
 _OWED_KINDS = frozenset({ChannelKind.SESSION, ChannelKind.CHAT, ChannelKind.TERMINAL})
+
+#: A client's id is in every envelope of what it does, for everybody, and in the log.
+_LONGEST_CLIENT_ID = 256
 
 
 class Handshake:
@@ -75,6 +84,7 @@ class Handshake:
         self, peer: Peer, channels: list[str], waking: Awaitable[Any]
     ) -> State:
         await waking
+        _still_here(peer)
         return self._introduced(peer, channels)
 
     def _introduced(self, peer: Peer, channels: list[str]) -> State:
@@ -123,6 +133,7 @@ class Handshake:
         self, peer: Peer, params: dict[str, Any], waking: Awaitable[Any]
     ) -> State:
         await waking
+        _still_here(peer)
         return self._rejoined(peer, params)
 
     def _rejoined(self, peer: Peer, params: dict[str, Any]) -> State:
@@ -143,11 +154,8 @@ class Handshake:
         is_owed = record.is_owed(names)
         record.settle(*names)
         if not is_owed and self._store.replay.covers(last_seen, self._store.server_seq):
-            actions = [
-                Encoded(envelope.body)
-                for envelope in self._store.replay.after(last_seen, names)
-                if peer.sees(envelope.type)
-            ]
+            missed = self._store.replay.after(last_seen, names)
+            actions = encoded_array([e.body for e in missed if e.type not in peer.hidden])
             return {"type": "replay", "actions": actions, "missing": missing}
         record.owes_all = False
         snapshots = [
@@ -185,8 +193,21 @@ def _only_once(peer: Peer) -> None:
         )
 
 
+def _still_here(peer: Peer) -> None:
+    """Raise for a peer that went while something was waited for.
+
+    Nobody reads the answer, so it settles no debt: the snapshots would be lost, and the
+    client's next reconnect replayed onto nothing.
+    """
+    if not peer.connected:
+        raise internal_error("The connection went before its handshake was answered")
+
+
 def _client_id(params: dict[str, Any]) -> str:
     client_id: str = params["clientId"]
-    if not client_id:
-        raise invalid_params("params.clientId: expected a string with something in it")
+    if not 0 < len(client_id) <= _LONGEST_CLIENT_ID:
+        raise invalid_params(
+            f"params.clientId: expected 1 to {_LONGEST_CLIENT_ID} characters, "
+            f"found {len(client_id)}"
+        )
     return client_id

@@ -62,7 +62,10 @@ class ClientRegistry:
         record.gone_at = None
 
     def disconnected(self, record: ClientRecord, version: str, watched: Iterable[str]) -> None:
-        """One that spoke `version` and watched `watched` closed; with the last one the client is gone."""
+        """One that spoke `version` and watched `watched` closed.
+
+        With the last one the client is gone.
+        """
         record.versions.remove(version)
         record.watched.update(watched)
         if record.versions:

@@ -72,8 +72,9 @@ class PeerHub(Service):
     def _channel_closed(self, channel: str, watchers: Collection[ISubscriber]) -> None:
         """A channel is gone. Another may come under its URI, and what a client still holds
         of the first is no ground to replay the second one's actions onto."""
+        watching = set(watchers)
         for peer in self._peers:
-            if peer in watchers and peer.record is not None:
+            if peer in watching and peer.record is not None:
                 peer.set_window(channel, 0)
                 peer.record.owe(channel)
         self._clients.channel_gone(channel)

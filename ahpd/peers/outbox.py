@@ -26,40 +26,62 @@ class Outbox:
 
     `limit()` is how many unread bytes end it, 0 for no limit, read at each send so
     that a change applies at once. `who()` names the client for the log.
+
+    A frame that is larger than the limit by itself, a snapshot for one, is not held
+    against its reader: while it is on its way the limit is for what comes behind it.
+    Else such a client would be closed for reading its answer, come back, and be given
+    the same again. Of several on their way one is excused, so that a client cannot ask
+    for as much as it likes and read nothing.
     """
 
     def __init__(
         self, connection: IConnection, limit: Callable[[], int], who: Callable[[], str]
     ) -> None:
         self._connection = connection
+        # Called for every frame of every connection.
+        self._pending_bytes = connection.pending_bytes
+        self._pass_on = connection.send
         self._limit = limit
         self._who = who
         self.closed = False
+        self._excused = 0
 
     def send(self, frame: Frame) -> None:
         """Send `frame`, or end the connection where the other side is too far behind."""
         if self.closed:
             return
-        pending = self._connection.pending_bytes()
-        if pending:
-            limit = self._limit()
-            if limit and pending > limit:
-                self.closed = True
-                log.warn(
-                    "{who} is not reading: {pending} bytes wait, {limit} are allowed; closed",
-                    who=self._who(),
-                    pending=pending,
-                    limit=limit,
-                )
-                self._connection.abort()
-                return
-        self._connection.send(frame)
+        pending = self._pending_bytes()
+        if not pending:
+            self._excused = 0
+        elif self._too_far_behind(pending):
+            return
+        self._pass_on(frame)
+        size = frame.size
+        # No limit is below `LAG` (docs/configuration.md), so most frames cost one comparison.
+        if size > LAG and size > self._excused and size > self._limit():
+            self._excused = size
+
+    def _too_far_behind(self, pending: int) -> bool:
+        limit = self._limit()
+        if pending <= limit:
+            self._excused = 0
+        if not limit or pending <= limit + self._excused:
+            return False
+        self.closed = True
+        log.warn(
+            "{who} is not reading: {pending} bytes wait, {limit} are allowed; closed",
+            who=self._who(),
+            pending=pending,
+            limit=limit,
+        )
+        self._connection.abort()
+        return True
 
     def lagging(self) -> bool:
         """Whether the other side owes a lot and is working on it."""
         if self.closed:
             return False
-        pending = self._connection.pending_bytes()
+        pending = self._pending_bytes()
         if not pending:
             return False
         limit = self._limit()

@@ -11,6 +11,7 @@ costs nobody else anything.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
+from functools import cache
 from typing import Any
 
 from twisted.internet.defer import CancelledError, Deferred
@@ -52,8 +53,11 @@ log = Logger()
 _BEFORE_HANDSHAKE = frozenset({"ping", "initialize", "reconnect"})
 #: Their literal channel is taken as said, whatever it is.
 _ANY_CHANNEL = frozenset({"ping", "initialize"})
+#: The longest a delta is held, whatever a client allows, in milliseconds.
+_LONGEST_WINDOW_MS = 60_000
 
 
+@cache
 def hidden_types(version: str) -> frozenset[str]:
     """The action types a connection at `version` is not sent."""
     return frozenset(name for name in ACTIONS if not shows(version, name))
@@ -88,7 +92,8 @@ class Peer:
         self._commands = commands
         self._notifications = notifications
         self._closed = closed
-        self._hidden: frozenset[str] = frozenset()
+        #: The action types its version does not have: it is sent none of them.
+        self.hidden: frozenset[str] = frozenset()
         self._outbox = Outbox(connection, queue_limit, lambda: self.name)
         self._merger = DeltaMerger(clock, self._outbox.send)
         self._windows: dict[str, float] = {}
@@ -110,17 +115,13 @@ class Peer:
         self.record = record
         self.version = version
         self.locale = locale
-        self._hidden = hidden_types(version)
+        self.hidden = hidden_types(version)
 
     def agreed(self) -> ClientRecord:
         """The client of this connection. Raises `RpcError` -32600 before the handshake."""
         if self.record is None:
             raise RpcError(INVALID_REQUEST, "Send initialize or reconnect first")
         return self.record
-
-    def sees(self, action_type: str) -> bool:
-        """Whether this connection's version has actions of this type."""
-        return action_type not in self._hidden
 
     # -- what comes in --------------------------------------------------------
 
@@ -158,7 +159,7 @@ class Peer:
             self._send(jsonrpc.error(request.id, self._wire_error(request.method, error)))
             return
         if not isinstance(answer, Awaitable):
-            self._send(jsonrpc.result(request.id, answer))
+            self._succeed(request, answer)
             return
         task = Deferred.fromCoroutine(self._answer(request, answer))
         if not task.called:
@@ -171,7 +172,14 @@ class Peer:
         except Exception as error:
             self._send(jsonrpc.error(request.id, self._wire_error(request.method, error)))
         else:
-            self._send(jsonrpc.result(request.id, value))
+            self._succeed(request, value)
+
+    def _succeed(self, request: jsonrpc.Request, value: Any) -> None:
+        try:
+            frame = jsonrpc.result(request.id, value)
+        except Exception as error:  # no JSON value: a fault of ours, and answered all the same
+            frame = jsonrpc.error(request.id, self._wire_error(request.method, error))
+        self._send(frame)
 
     def _call(self, method: str, params: dict[str, Any]) -> Any:
         command = self._commands.get(method)
@@ -260,7 +268,7 @@ class Peer:
 
     def deliver(self, envelope: Envelope) -> None:
         """Send one action of a watched channel, or hold it where a window was asked for."""
-        if envelope.type in self._hidden:
+        if envelope.type in self.hidden:
             return
         if self._windows:
             self._merger.offer(envelope, self._windows.get(envelope.channel, 0))
@@ -276,10 +284,13 @@ class Peer:
         return self._outbox.lagging()
 
     def set_window(self, channel: str, max_latency_ms: float) -> None:
-        """Deltas of `channel` may be held this long from now on; 0 sends each as it comes."""
+        """Deltas of `channel` may be held this long from now on; 0 sends each as it comes.
+
+        A minute at most: a client may name any number, and some are no time a clock has.
+        """
         self._merger.flush()
         if max_latency_ms > 0:
-            self._windows[channel] = max_latency_ms
+            self._windows[channel] = min(max_latency_ms, _LONGEST_WINDOW_MS)
         else:
             self._windows.pop(channel, None)
 

@@ -1,1 +1,1 @@
-"""..."""
+"""How messages travel: WebSocket with admission, stdio, pairs in the process, and plain HTTP."""

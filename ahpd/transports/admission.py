@@ -167,6 +167,22 @@ class Policy:
 
     # -- token -----------------------------------------------------------------
 
+    def without_token(self, head: RequestHead) -> RequestHead:
+        """`head` as a route may see it: without the token that let it in."""
+        if self.token is None:
+            return head
+        expected = self.token.encode()
+        query = b"&".join(
+            part for part in head.query.split(b"&") if part.partition(b"=")[0] != b"tkn"
+        )
+        headers = tuple(
+            (name, value)
+            for name, value in head.headers
+            if name != b"authorization" or not hmac.compare_digest(_bearer(value), expected)
+        )
+        target = head.path + (b"?" + query if query else b"")
+        return attrs.evolve(head, target=target, headers=headers)
+
     def _check_token(self, head: RequestHead) -> Refused | None:
         if self.token is None:
             return None

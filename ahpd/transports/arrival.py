@@ -38,6 +38,9 @@ class Reception(Shape):
     def open_http(self, head: RequestHead) -> OneRequestChannel | Response:
         """The channel of an admitted plain request, or the answer it is given at once."""
 
+    def without_token(self, head: RequestHead) -> RequestHead:
+        """The head of an admitted request as whoever serves it may see it."""
+
     def left(self, arrival: "Arrival") -> None:
         """The connection is gone."""
 
@@ -162,7 +165,9 @@ class Arrival(Protocol):
             self._expect_body(following, head)
         self._next = following
         following.makeConnection(self.transport)
-        following.dataReceived(_websocket_head(head) if upgrade else _http_head(head))
+        following.dataReceived(
+            _websocket_head(head) if upgrade else _http_head(self._reception.without_token(head))
+        )
         if rest:
             self._pass_on(rest)
 

@@ -5,13 +5,10 @@ PING = 0x89
 PONG = 0x8A
 
 
-def text_frame(payload: bytes) -> bytes:
-    """One unfragmented, unmasked text frame (RFC 6455, section 5.2)."""
-    size = len(payload)
+def text_header(size: int) -> bytes:
+    """What stands before the `size` bytes of an unfragmented, unmasked text (RFC 6455, 5.2)."""
     if size < 126:
-        header = bytes((0x81, size))
-    elif size < 1 << 16:
-        header = b"\x81\x7e" + size.to_bytes(2, "big")
-    else:
-        header = b"\x81\x7f" + size.to_bytes(8, "big")
-    return header + payload
+        return bytes((0x81, size))
+    if size < 1 << 16:
+        return b"\x81\x7e" + size.to_bytes(2, "big")
+    return b"\x81\x7f" + size.to_bytes(8, "big")

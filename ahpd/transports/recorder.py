@@ -9,12 +9,16 @@ Lines wait in memory for a moment and are written together. A disk that fails co
 lines, said once, and no connection anything.
 """
 
+import errno
 import json
 import os
+import re
+import stat
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
 from twisted.application.service import Service
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
@@ -165,9 +169,14 @@ class WireLog(Service):
 
     def _open(self) -> None:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-        self._file = os.open(self._path, flags, 0o600)
-        os.fchmod(self._file, 0o600)
-        self._size = os.fstat(self._file).st_size
+        # A pipe nobody reads would hold the whole host up at its opening.
+        opened = os.open(self._path, flags | os.O_NONBLOCK, 0o600)
+        about = os.fstat(opened)
+        if not stat.S_ISREG(about.st_mode):
+            os.close(opened)
+            raise OSError(errno.EINVAL, "it is no regular file")
+        os.fchmod(opened, 0o600)
+        self._file, self._size = opened, about.st_size
 
     def _roll(self) -> None:
         if self._file is not None:
@@ -199,8 +208,12 @@ class WireLog(Service):
             self._failed = False
 
 
+#: A token of `authenticate` in what could not be read as a message: to its end, or the text's.
+_TOKEN: Final = re.compile(rb'("token"\s*:\s*")(?:[^"\\]|\\.)*')
+
+
 def _as_text(data: bytes) -> bytes:
-    return json.dumps(data.decode(errors="replace")).encode()
+    return json.dumps(_TOKEN.sub(rb"\1***", data).decode(errors="replace")).encode()
 
 
 def _fit_to_keep(payload: bytes) -> bytes:

@@ -26,6 +26,7 @@ from zope.interface import implementer
 
 from ahpd.interfaces import IConnection, IMessageHandler, IPeerFactory
 from ahpd.transports.queue import WriteQueue
+from ahpd.transports.turn import Turn
 from ahpd.wire.codec import Frame, message_frame
 from ahpd.wire.lines import DEFAULT_LIMIT, LineReader, LineTooLong
 
@@ -72,7 +73,7 @@ class StdioConnection(Protocol):
     def send(self, frame: Frame) -> None:
         # `frame.framed` is the WebSocket's; a line is its payload and one byte.
         if self._queue is not None and self._why is None:
-            self._queue.write(frame.payload + b"\n")
+            self._queue.write_parts((*frame.parts, b"\n"))
 
     def pending_bytes(self) -> int | None:
         return 0 if self._queue is None else self._queue.pending_bytes()
@@ -107,7 +108,7 @@ class StdioConnection(Protocol):
     # -- what Twisted calls ----------------------------------------------------
 
     def connectionMade(self) -> None:
-        self._queue = WriteQueue(self.transport, self._clock)
+        self._queue = WriteQueue(self.transport, Turn(self._clock))
         try:
             self._handler = self._peers.accept(self)
         except Exception:

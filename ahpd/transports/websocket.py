@@ -30,6 +30,7 @@ from ahpd.transports.http import (
     refusal_response,
     text_response,
 )
+from ahpd.transports.turn import Turn
 from ahpd.transports.websocket_protocol import GOING_AWAY, ServerConnection, autobahn_options
 from ahpd.transports.websocket_settings import WebSocketSettings
 
@@ -232,6 +233,9 @@ class WebSocketListener(Service):
         connection.on_gone = self._open.discard
         return connection
 
+    def without_token(self, head: RequestHead) -> RequestHead:
+        return self._policy.without_token(head)
+
     def open_http(self, head: RequestHead) -> OneRequestChannel | Response:
         answer = self._router.answer(head, self._policy)
         return answer if isinstance(answer, Response) else self._site.open()
@@ -258,6 +262,7 @@ class _ServerFactory(WebSocketServerFactory):  # type: ignore[misc]
         self.peers = peers
         self.settings = settings
         self.clock = reactor
+        self.turn = Turn(reactor)
         self.setProtocolOptions(
             **autobahn_options(settings),
             versions=[13],

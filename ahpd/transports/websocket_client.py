@@ -14,6 +14,7 @@ from twisted.python.failure import Failure
 
 from ahpd.interfaces import IConnection, IMessageHandler, IPeerFactory
 from ahpd.transports.admission import redact
+from ahpd.transports.turn import Turn
 from ahpd.transports.websocket_protocol import (
     ClientConnection,
     autobahn_options,
@@ -142,6 +143,7 @@ class _ClientFactory(WebSocketClientFactory):  # type: ignore[misc]
         self.peers = peers
         self.settings = settings
         self.clock: IReactorTime = reactor
+        self.turn = Turn(reactor)
         self._url = url
         self._opened = opened
         self._settled = False

@@ -24,8 +24,8 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from ahpd.interfaces import IConnection, IMessageHandler, IPeerFactory
-from ahpd.transports.frames import PING, PONG, text_frame
-from ahpd.transports.queue import WriteQueue
+from ahpd.transports.frames import PING, PONG, text_header
+from ahpd.transports.queue import PIECE, WriteQueue
 from ahpd.transports.websocket_settings import WebSocketSettings
 from ahpd.wire.codec import Frame
 
@@ -81,13 +81,16 @@ def set_no_delay(transport: Any) -> bool:
 class WebSocketConnection:
     """What both sides share; mixed in before Autobahn's protocol class.
 
-    The factory carries `peers`, `settings`, `clock` and `name_of`.
+    The factory carries `peers`, `settings`, `clock`, `turn` and `name_of`.
     """
 
     log = _silent
     name = "?"
     on_gone: Callable[[Any], None] | None = None
     """Told, with the connection, when it is gone."""
+    # The queue's own, since a fan-out asks before every frame.
+    pending_bytes: Callable[[], int | None]
+    progressing: Callable[[], bool]
     _queue: WriteQueue
     _handler: IMessageHandler | None = None
     _timer: IDelayedCall | None = None
@@ -118,12 +121,6 @@ class WebSocketConnection:
     def send(self, frame: Frame) -> None:
         raise NotImplementedError
 
-    def pending_bytes(self) -> int | None:
-        return self._queue.pending_bytes()
-
-    def progressing(self) -> bool:
-        return self._queue.progressing()
-
     def close(self, code: int, reason: str) -> None:
         if self._ending:
             return
@@ -143,7 +140,9 @@ class WebSocketConnection:
     # -- what Twisted calls ----------------------------------------------------
 
     def connectionMade(self) -> None:
-        self._queue = WriteQueue(self.transport, self.clock)
+        self._queue = WriteQueue(self.transport, self.factory.turn)
+        self.pending_bytes = self._queue.pending_bytes
+        self.progressing = self._queue.progressing
         super().connectionMade()  # type: ignore[misc]
 
     def dataReceived(self, data: bytes) -> None:
@@ -161,7 +160,7 @@ class WebSocketConnection:
         handler, self._handler = self._handler, None
         if handler is not None:
             try:
-                handler.connection_lost(self._why or _words(reason))
+                handler.connection_lost(self._why or _words(self._queue.error, reason))
             except Exception:
                 _log.failure("{name}: its handler failed at the connection's end", name=self.name)
 
@@ -286,14 +285,16 @@ class WebSocketConnection:
 
     def _cut(self) -> None:
         self._disarm()
-        self.transport.abortConnection()
+        self._queue.abort()
 
 
 def _reason(reason: str) -> bytes:
     return reason.encode()[:_MAX_REASON].decode(errors="ignore").encode()
 
 
-def _words(reason: Failure) -> str:
+def _words(error: OSError | None, reason: Failure) -> str:
+    if error is not None:
+        return error.strerror or str(error)
     return str(reason.getErrorMessage()) or "connection lost"
 
 
@@ -305,7 +306,11 @@ class ServerConnection(WebSocketConnection, WebSocketServerProtocol):  # type: i
             return
         framed = frame.framed
         if framed is None:
-            framed = frame.framed = text_frame(frame.payload)
+            header = text_header(frame.size)
+            if frame.size > PIECE:
+                self._queue.write_parts((header, *frame.parts))
+                return
+            framed = frame.framed = header + frame.payload
         self._queue.write(framed)
 
 

@@ -38,7 +38,7 @@ class WebSocketSettings:
     """For what was queued, the close frame and its answer; then the connection is cut."""
     linger: float = _positive_field(1.0)
     """How long a client that broke the protocol may read why before it is cut."""
-    max_connections: int = _positive_field(1000)
+    max_connections: int = _positive_field(4096)
     """WebSocket connections open at once; one more is refused 503."""
     max_arriving: int = _positive_field(256)
     """Connections beyond those that are still handshaking or speak plain HTTP."""

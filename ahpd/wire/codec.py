@@ -1,23 +1,50 @@
 """JSON bytes in and out: the one place that encodes and decodes.
 
 msgspec encodes an envelope in about a microsecond; `GrowingText` inside a state is
-joined here and nowhere else.
+joined here and nowhere else. What is encoded already goes into a larger message as it
+is, and where it is large it is not even copied: such a message is a frame of several
+parts (`message_frame`).
 """
 
 import re
+from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
 
 from ahpd.protocol.text import GrowingText
 
-#: Bytes that are JSON already, embedded in a larger value as they are.
+#: Bytes that are JSON already, copied into a larger value as they are.
 Encoded = msgspec.Raw
+
+#: Bytes from which on a copy costs more than a part of its own.
+LARGE: Final = 64 * 1024
+
+
+class Shared:
+    """A `LARGE` value that is JSON already, and is part of a message without being copied."""
+
+    __slots__ = ("data",)
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+
+def encoded(data: bytes) -> Encoded | Shared:
+    """JSON that many messages may hold, to be put into each as it is."""
+    return Shared(data) if len(data) > LARGE else Encoded(data)
+
+
+def encoded_array(items: Iterable[bytes]) -> Encoded | Shared:
+    """The JSON array of `items`, each of which is JSON already: a join and nothing more."""
+    return encoded(b"[%b]" % b",".join(items))
 
 
 def _hook(value: Any) -> Any:
     if isinstance(value, GrowingText):
         return str(value)
+    if isinstance(value, Shared):
+        return Encoded(value.data)
     raise TypeError(f"{type(value).__name__} is not a JSON value")
 
 
@@ -63,17 +90,43 @@ def _mend(match: re.Match[bytes]) -> bytes:
 class Frame:
     """One message, encoded once and shared by every connection it is sent on.
 
-    `payload` is the message's JSON. `framed` is a place for the transport to keep
-    what it made of it (the WebSocket frame, the line), so that is done once too.
+    `parts` are the message's JSON, cut where something `LARGE` was not copied into it;
+    `size` is their bytes. `framed` is a place for the transport to keep what it made of
+    it (the WebSocket frame), so that is done once too.
     """
 
-    __slots__ = ("framed", "payload")
+    __slots__ = ("framed", "parts", "size")
 
-    def __init__(self, payload: bytes) -> None:
-        self.payload = payload
+    def __init__(self, *parts: bytes) -> None:
+        self.parts = parts
+        self.size = len(parts[0]) if len(parts) == 1 else sum(map(len, parts))
         self.framed: bytes | None = None
+
+    @property
+    def payload(self) -> bytes:
+        """The whole message in one piece; joined at each call where it has several parts."""
+        return self.parts[0] if len(self.parts) == 1 else b"".join(self.parts)
 
 
 def message_frame(message: Any) -> Frame:
-    """A frame of a message that goes to one connection."""
-    return Frame(encode(message))
+    """A frame of a message that goes to one connection. What is `Shared` in it is not copied."""
+    shared: list[bytes] = []
+
+    def hook(value: Any) -> Any:
+        if isinstance(value, Shared):
+            shared.append(value.data)
+            return _GAP
+        return _hook(value)
+
+    whole = msgspec.json.encode(message, enc_hook=hook)
+    if not shared:
+        return Frame(whole)
+    between = whole.split(_GAP_BYTES)
+    parts = [part for pair in zip(between, shared, strict=False) for part in pair]
+    return Frame(*parts, between[-1])
+
+
+# Stands in for what is shared while the rest is encoded. JSON holds no raw control
+# character, so the byte is nowhere else.
+_GAP_BYTES: Final = b"\x00"
+_GAP: Final = Encoded(_GAP_BYTES)

@@ -9,7 +9,7 @@ from typing import Any, Final
 import attrs
 
 from ahpd.protocol.errors import INVALID_REQUEST, PARSE_ERROR, RpcError
-from ahpd.wire.codec import Frame, decode, encode
+from ahpd.wire.codec import Frame, decode, encode, message_frame
 
 #: Nesting past this is refused: what is read here is later encoded, checked and walked.
 MAX_DEPTH: Final = 200
@@ -112,8 +112,11 @@ def notification(method: str, params: dict[str, Any]) -> Frame:
 
 
 def result(identifier: MessageId, value: Any) -> Frame:
-    """The answer to a request that succeeded; None is sent as null."""
-    return Frame(encode({"jsonrpc": "2.0", "id": identifier, "result": value}))
+    """The answer to a request that succeeded; None is sent as null.
+
+    What `value` holds as `codec.Shared`, a snapshot for one, is not copied.
+    """
+    return message_frame({"jsonrpc": "2.0", "id": identifier, "result": value})
 
 
 def error(identifier: MessageId | None, failure: RpcError) -> Frame:

@@ -28,9 +28,8 @@ SECOND = Bound(0.1)
 
 
 def answer(store: ChannelStore) -> int:
-    """One subscribe as a connection is answered: the frame's size in bytes."""
-    frame = jsonrpc.result(1, {"snapshot": store.snapshot(CHAT)})
-    return len(frame.payload)
+    """One subscribe as a connection is answered, in parts: the frame's size in bytes."""
+    return jsonrpc.result(1, {"snapshot": store.snapshot(CHAT)}).size
 
 
 def rounds_of(store: ChannelStore, count: int) -> tuple[list[float], list[float], list[float]]:

@@ -3,6 +3,7 @@
 import pytest
 from twisted.logger import globalLogPublisher
 
+import ahpd.channels.store as store_module
 from ahpd.channels.store import ChannelStore
 from ahpd.protocol.uris import ChannelKind
 from ahpd.wire.codec import decode
@@ -241,3 +242,26 @@ def test_the_narrowest_view_is_known_until_everybody_was_told_more(store):
     store.widened(chat, 5)
     store.widened(chat, 9)
     assert store.shown_from(chat) == 5
+
+
+@pytest.mark.logs_failures
+def test_an_action_no_reducer_can_take_is_refused_to_whoever_sent_it(store, monkeypatch):
+    def broken(state, action):
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(store_module, "REDUCERS", {ChannelKind.ROOT: broken})
+    watcher = Watcher()
+    store.subscribe(ROOT, watcher)
+    store.dispatch(ROOT, count(1))
+    store.dispatch(ROOT, count(2), {"clientId": "a", "clientSeq": 4})
+    assert [(e.seq, e.origin["clientSeq"]) for e in watcher.envelopes] == [(1, 4)]
+    assert "could not be applied" in watcher.envelopes[0].rejection
+
+
+def test_nothing_encoded_is_kept_of_a_channel_nobody_watches(store):
+    watcher = Watcher()
+    store.subscribe(ROOT, watcher)
+    kept = store.snapshot(ROOT)["state"]
+    assert store.snapshot(ROOT)["state"] is kept
+    store.unsubscribe(ROOT, watcher)
+    assert store.snapshot(ROOT)["state"] is not kept

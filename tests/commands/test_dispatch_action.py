@@ -3,6 +3,7 @@
 import pytest
 from twisted.internet.defer import Deferred
 
+from ahpd.interfaces import Refusal
 from ahpd.protocol.uris import ROOT
 
 S = "ahp-session:/one"
@@ -105,6 +106,23 @@ def test_a_clients_actions_wait_for_each_other_across_its_connections(host, sess
     host.naps.hold.callback(None)
     assert [e["origin"]["clientSeq"] for e in first.envelopes[1:]] == [1, 2, 3]
     first.dispatch(S, title("at once again"), seq=4)
+    assert host.store.state(S)["title"] == "at once again"
+
+
+@pytest.mark.logs_failures
+def test_a_dispatch_that_cannot_even_be_refused_holds_up_nothing(host, session, monkeypatch):
+    host.naps.hold = Deferred()
+    wire = host.client("a", initialSubscriptions=[S])
+    wire.dispatch(S, title("hold"), seq=1)
+    host.store.close(S)
+
+    def broken(channel):
+        raise RuntimeError("a source that fails")
+
+    monkeypatch.setattr(host.naps, "resolve", broken)
+    host.naps.hold.errback(Refusal("No."))
+    host.naps.open(S)
+    wire.dispatch(S, title("at once again"), seq=2)
     assert host.store.state(S)["title"] == "at once again"
 
 

@@ -485,3 +485,31 @@ def test_a_connection_that_went_meanwhile_watches_nothing(host, method):
     wire.hang_up()
     host.naps.wake(sleeper)
     assert [channel for channel in channels if host.store.watchers(channel)] == []
+
+
+def test_a_debt_outlives_a_reconnect_whose_answer_nobody_got(host):
+    """Else the next reconnect is replayed onto a channel the client never had."""
+    host.naps.add(T, asleep=True)
+    host.client(initialSubscriptions=[S]).hang_up()
+    host.naps.add(S)
+    host.store.dispatch(S, title("x"))
+    lost = host.connect()
+    lost.ask("reconnect", channel=ROOT, clientId="me", lastSeenServerSeq=1, subscriptions=[S, T])
+    lost.hang_up()
+    host.naps.wake(T)
+    result = host.connect().call(
+        "reconnect", channel=ROOT, clientId="me", lastSeenServerSeq=1, subscriptions=[S]
+    )
+    assert [snapshot["resource"] for snapshot in result["snapshots"]] == [S]
+
+
+@pytest.mark.parametrize("client_id", ["", "x" * 257])
+def test_a_client_id_has_a_length(host, client_id):
+    error = host.connect().refused(
+        "initialize", channel=ROOT, protocolVersions=["1.0.0"], clientId=client_id
+    )
+    assert error["code"] == -32602
+    assert error["message"] == (
+        f"params.clientId: expected 1 to 256 characters, found {len(client_id)}"
+    )
+    assert host.connect().hello("x" * 256)["protocolVersion"] == "1.0.0"

@@ -99,3 +99,18 @@ def test_whoever_waits_is_told_that_the_client_went(peer, line):
     late = asked(peer)
     assert late[0].value.code == -32603
     assert len(line.sent) == 1
+
+
+@pytest.mark.logs_failures
+@pytest.mark.parametrize("later", [False, True])
+def test_a_result_that_is_no_json_is_answered_all_the_same(line, later):
+    async def work():
+        return object()
+
+    def command(peer, params):
+        return work() if later else object()
+
+    peer = Peer(line, 1, Clock(), {"ping": command}, {}, lambda: 0, lambda peer: None)
+    peer.message_received(encode({"jsonrpc": "2.0", "id": 7, "method": "ping", "params": {}}))
+    (answer,) = line.sent
+    assert (answer["id"], answer["error"]["code"]) == (7, -32603)

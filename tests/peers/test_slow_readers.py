@@ -67,6 +67,52 @@ def test_a_wire_that_cannot_say_is_never_closed():
     assert not box.lagging()
 
 
+def test_one_frame_above_the_limit_is_not_held_against_its_reader():
+    connection = Stub()
+    box = outbox(connection, limit=LAG)
+    snapshot = Frame(b"x" * (3 * LAG))
+    box.send(snapshot)
+    connection.pending = 3 * LAG
+    box.send(Frame(b"behind it"))
+    box.send(snapshot)
+    connection.pending = 4 * LAG
+    box.send(Frame(b"behind it"))
+    assert connection.aborted == 0
+    connection.pending = 6 * LAG  # two of them, and of two one is excused
+    box.send(Frame(b"too much"))
+    assert (connection.sent, connection.aborted) == (4, 1)
+
+
+def test_what_was_excused_is_over_when_it_is_read():
+    connection = Stub()
+    box = outbox(connection, limit=LAG)
+    box.send(Frame(b"x" * (3 * LAG)))
+    connection.pending = LAG
+    box.send(Frame(b"1"))
+    connection.pending = LAG + 1
+    box.send(Frame(b"2"))
+    assert (connection.sent, connection.aborted) == (2, 1)
+
+
+def test_what_was_excused_is_over_when_everything_is_read():
+    connection = Stub()
+    box = outbox(connection, limit=LAG)
+    box.send(Frame(b"x" * (3 * LAG)))
+    box.send(Frame(b"1"))
+    connection.pending = 2 * LAG
+    box.send(Frame(b"2"))
+    assert (connection.sent, connection.aborted) == (2, 1)
+
+
+def test_a_frame_in_parts_is_weighed_as_a_whole():
+    connection = Stub()
+    box = outbox(connection, limit=LAG)
+    box.send(Frame(b"x" * LAG, b"y" * LAG))
+    connection.pending = 2 * LAG
+    box.send(Frame(b"behind it"))
+    assert (connection.sent, connection.aborted) == (2, 0)
+
+
 def test_its_sources_wait_for_it_long_before_it_is_closed():
     connection = Stub()
     box = outbox(connection, limit=LAG)

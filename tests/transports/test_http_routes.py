@@ -103,6 +103,26 @@ async def test_a_handler_reads_its_body_and_answers(listening, kit):
 
 
 @pytest_twisted.ensureDeferred
+async def test_a_route_never_sees_the_hosts_token(listening, kit):
+    host = await listening()
+    seen = []
+
+    async def hook(request):
+        seen.append((request.uri, request.getHeader("authorization")))
+        return json_response(200, {})
+
+    host.router.register("/hooks", hook)
+    await host.answer(kit.request(b"/hooks?a=1&tkn=secret&b=2"))
+    await host.answer(kit.request(b"/hooks", headers=GOOD))
+    await host.answer(kit.request(b"/hooks", headers=b"Authorization: Bearer the-routes-own\r\n"))
+    assert seen == [
+        (b"/hooks?a=1&b=2", None),
+        (b"/hooks", None),
+        (b"/hooks", "Bearer the-routes-own"),
+    ]
+
+
+@pytest_twisted.ensureDeferred
 async def test_a_resource_gets_the_path_below_its_prefix(listening, kit):
     host = await listening()
 

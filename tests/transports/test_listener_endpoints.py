@@ -12,12 +12,14 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
-from twisted.internet import reactor
+from twisted.internet import reactor, tcp
 from twisted.internet.endpoints import clientFromString, wrapClientTLS
 from twisted.internet.ssl import Certificate, optionsForClientTLS
 from twisted.internet.threads import deferToThread
 from twisted.internet.utils import getProcessOutputAndValue
+from twisted.logger import LogLevel, formatEvent, globalLogPublisher
 
+from ahpd.transports import websocket
 from ahpd.transports.admission import Policy
 from ahpd.transports.http import Router
 from ahpd.transports.websocket import ListenError, WebSocketListener
@@ -106,6 +108,15 @@ async def test_a_unix_socket_answers_whatever_host_is_said(listening, kit, tmp_p
     client.connection.send(Frame(b"{}"))
     await server.until(lambda h: h.messages)
     assert server.connection.name == "unix"
+    for number in range(20):
+        server.connection.send(Frame(b"%d" % number))
+        server.connection.send(Frame(b"x" * 300_000, b"y" * 100_000))
+    assert server.connection.pending_bytes() > 1_000_000, "a UNIX socket takes little at once"
+    server.connection.close(1000, "done")
+    await client.gone()
+    await server.gone()
+    large = b"x" * 300_000 + b"y" * 100_000
+    assert client.messages == [part for n in range(20) for part in (b"%d" % n, large)]
 
 
 @pytest_twisted.ensureDeferred
@@ -166,6 +177,7 @@ os.dup2(int(sys.argv[1]), 3)
 os.environ.update(LISTEN_FDS="1", LISTEN_PID=str(os.getpid()), LISTEN_FDNAMES="ahpd.socket")
 from twisted.internet.defer import Deferred
 from twisted.internet import reactor
+from ahpd.transports import websocket
 from ahpd.transports.admission import Policy
 from ahpd.transports.http import Router
 from ahpd.transports.websocket import WebSocketListener
@@ -214,6 +226,51 @@ async def test_importing_the_transports_installs_no_reactor():
     )
     out, err, status = await getProcessOutputAndValue(sys.executable, ["-c", code], os.environ)
     assert (status, out.strip()) == (0, b"False"), err
+
+
+@pytest.fixture
+def warnings_said():
+    """The warnings the transports log."""
+    events = []
+    globalLogPublisher.addObserver(events.append)
+    yield lambda: [formatEvent(e) for e in events if e["log_level"] is LogLevel.warn]
+    globalLogPublisher.removeObserver(events.append)
+
+
+@pytest.mark.parametrize("used", [True, False])
+@pytest_twisted.ensureDeferred
+async def test_without_autobahns_native_code_it_listens_and_says_so(
+    listening, monkeypatch, warnings_said, used
+):
+    monkeypatch.setattr(websocket, "USES_NVX", used)
+    await listening()
+    said = warnings_said()
+    assert len(said) == (0 if used else 1)
+    assert all("NVX" in words for words in said)
+
+
+def swallowed(transport, enabled):
+    """What Twisted does of an error: nothing a caller would see."""
+
+
+def refused(transport, enabled):
+    raise OSError("not here")
+
+
+@pytest.mark.parametrize("fails", [swallowed, refused])
+@pytest_twisted.ensureDeferred
+async def test_where_nagles_algorithm_stays_on_it_serves_and_says_so(
+    listening, monkeypatch, warnings_said, fails
+):
+    host = await listening(token=None)
+    await host.opened()
+    assert warnings_said() == []
+    monkeypatch.setattr(tcp.Connection, "setTcpNoDelay", fails)
+    client, handler = await host.opened()
+    handler.connection.send(Frame(b"{}"))
+    await client.until(lambda c: c.received)
+    (said,) = warnings_said()
+    assert "Nagle" in said
 
 
 @pytest_twisted.ensureDeferred

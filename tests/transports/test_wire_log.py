@@ -1,6 +1,7 @@
 """The wire log: what it holds, who may read it, and what it costs a connection."""
 
 import json
+import os
 import stat
 
 import pytest
@@ -121,6 +122,37 @@ def test_a_pushed_token_is_not_written_down(path, clock):
     wire.stopService()
     assert b"sk-1" not in path.read_bytes()
     assert lines(path)[0]["params"] == {"token": "***", "resource": "r"}
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        b'{"method":"authenticate","params":{"token":"sk-1","x":',
+        b'{"method":"authenticate","params":{"token" : "sk-1',
+        b'[{"method":"authenticate","params":{"token":"a\\"sk-1"}}]',
+        b'{"method":"authenticate","params":{"token":"sk-1","pad":"' + b"p" * 20_000 + b'"}}',
+    ],
+)
+def test_a_token_in_what_is_no_message_is_not_written_down_either(path, clock, payload):
+    wire = started(path, clock, max_line=10_000)
+    wire.record("in", b'"c"', payload)
+    wire.stopService()
+    assert b"sk-1" not in path.read_bytes()
+    assert "***" in lines(path)[0]["raw"]
+
+
+@pytest.mark.logs_failures
+def test_a_pipe_in_the_files_place_is_refused_and_holds_nobody_up(path, clock):
+    os.mkfifo(path)
+    said = []
+    globalLogPublisher.addObserver(said.append)
+    try:
+        wire = started(path, clock)
+        wire.record("in", b'"c"', b"{}")
+        wire.stopService()
+    finally:
+        globalLogPublisher.removeObserver(said.append)
+    assert len([event for event in said if "cannot be written" in event.get("log_format", "")]) == 1
 
 
 @pytest.mark.parametrize("char", ["a", '"', "\u2603", "\x01"])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ahpd.protocol.errors import INVALID_REQUEST, PARSE_ERROR, RpcError
 from ahpd.wire import jsonrpc
-from ahpd.wire.codec import decode
+from ahpd.wire.codec import LARGE, decode, encode, encoded, encoded_array
 
 
 def frame(**members):
@@ -132,3 +132,40 @@ def test_answers_are_whole_messages():
         "method": "resourceRead",
         "params": {"a": 1},
     }
+
+
+def test_an_answer_holds_a_large_snapshot_without_copying_it():
+    state = encode({"text": "\0" + "x" * LARGE})
+    frame = jsonrpc.result(7, {"snapshots": [{"state": encoded(state), "name": "\0"}] * 2})
+    assert [part is state for part in frame.parts] == [False, True, False, True, False]
+    assert frame.size == len(frame.payload)
+    snapshot = {"state": {"text": "\0" + "x" * LARGE}, "name": "\0"}
+    assert decode(frame.payload) == {
+        "jsonrpc": "2.0",
+        "id": 7,
+        "result": {"snapshots": [snapshot, snapshot]},
+    }
+
+
+def test_an_answer_holds_small_values_that_are_encoded_already():
+    frame = jsonrpc.result(7, {"state": encoded(b'{"a":1}')})
+    assert len(frame.parts) == 1
+    assert decode(frame.payload)["result"] == {"state": {"a": 1}}
+
+
+@pytest.mark.parametrize("size", [2, 2 * LARGE])
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_an_array_of_what_is_encoded_already(count, size):
+    item = encode("x" * (size - 2))
+    whole = jsonrpc.result(1, {"items": encoded_array([item] * count)})
+    assert decode(whole.payload)["result"] == {"items": ["x" * (size - 2)] * count}
+
+
+def test_what_is_shared_is_json_wherever_it_is_encoded():
+    shared = encoded(encode("x" * LARGE))
+    assert decode(encode({"deep": [shared]})) == {"deep": ["x" * LARGE]}
+
+
+def test_a_value_that_is_no_json_is_refused_beside_what_is_shared():
+    with pytest.raises(TypeError, match="object is not a JSON value"):
+        jsonrpc.result(1, [encoded(encode("x" * LARGE)), object()])
