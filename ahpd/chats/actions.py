@@ -14,12 +14,12 @@ from ahpd.channels.envelope import Origin
 from ahpd.channels.store import ChannelStore
 from ahpd.chats.chat import Chat
 from ahpd.chats.history import tell_back_to
-from ahpd.chats.moments import instant
 from ahpd.chats.queue import resumable_error
 from ahpd.interfaces import IActionHandler, Refusal
 from ahpd.protocol import Action, State
 from ahpd.protocol.actions import belongs_on
 from ahpd.protocol.status import IS_ARCHIVED
+from ahpd.protocol.timestamps import instant
 from ahpd.protocol.uris import ChannelKind
 
 _NO_STEERING: Final = "The session provider does not support steering messages."

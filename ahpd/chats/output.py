@@ -9,6 +9,7 @@ from zope.interface import implementer
 from ahpd.channels.store import ChannelStore
 from ahpd.interfaces import ITurnOutput
 from ahpd.protocol import Action
+from ahpd.protocol.actions import TURN_ACTIONS
 
 #: What appends to something, and the key that names what it appends to.
 DELTAS: Final = {
@@ -17,22 +18,9 @@ DELTAS: Final = {
     "chat/toolCallDelta": "toolCallId",
 }
 
-_OF_A_TURN: Final = frozenset(
-    {
-        *DELTAS,
-        "chat/responsePart",
-        "chat/toolCallStart",
-        "chat/toolCallReady",
-        "chat/toolCallConfirmed",
-        "chat/toolCallComplete",
-        "chat/toolCallContentChanged",
-        "chat/toolCallAuthRequired",
-        "chat/toolCallAuthResolved",
-        "chat/usage",
-    }
-)
 #: The one thing a backend says that names no turn.
 _OF_THE_CHAT: Final = "chat/activityChanged"
+_OF_A_TURN: Final = TURN_ACTIONS - {_OF_THE_CHAT}
 
 #: Characters held back to be merged at most. What is held is in no client's queue, so it
 #: would get round a backend's waiting for them; and a piece this large costs little to send.
@@ -48,9 +36,9 @@ _LONGEST_WAIT: Final = 30.0
 class TurnOutput:
     """One turn's voice on its chat's channel.
 
-    Deltas of one part that come within `window` seconds of the first of them are
-    said as one, up to `MOST_HELD`; 0 says each as it comes. Whoever says anything else on the chat
-    calls `flush` first, so that the order of what was said is kept.
+    Deltas of one part that come within `window` seconds of the first of them are said
+    as one, up to `MOST_HELD`; 0 says each as it comes. Whoever says anything else on
+    the chat calls `flush` first, so that the order of what was said is kept.
     """
 
     __slots__ = (

@@ -9,10 +9,10 @@ from twisted.internet.interfaces import IReactorTime
 
 from ahpd.channels.envelope import Envelope
 from ahpd.channels.store import ChannelStore
-from ahpd.chats.moments import stamp
 from ahpd.chats.tasks import Tasks
 from ahpd.interfaces import IAgent
 from ahpd.protocol import Action, State
+from ahpd.protocol.timestamps import stamp
 
 
 @attrs.frozen(kw_only=True)

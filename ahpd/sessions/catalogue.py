@@ -9,10 +9,10 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 from twisted.internet.interfaces import IDelayedCall
 
-from ahpd.chats.moments import instant
 from ahpd.chats.owner import Surroundings
 from ahpd.protocol import State
 from ahpd.protocol.errors import invalid_params
+from ahpd.protocol.timestamps import instant
 from ahpd.protocol.uris import ROOT, session_id
 from ahpd.sessions.summary import changes_between, summary_of
 from ahpd.wire.codec import Encoded, encode
@@ -196,8 +196,9 @@ class Catalogue(Generic[S]):
     def listing(self, limit: Any = None, cursor: str | None = None) -> State:
         """The announced sessions, newest modified first (schema: ListSessionsResult).
 
-        Its items are encoded already. All of them where `limit` is None. Raises `RpcError` -32602 for a limit that is
-        no positive whole number and for a cursor this host did not give out.
+        Its items are encoded already. All of them where `limit` is None. Raises
+        `RpcError` -32602 for a limit that is no positive whole number and for a cursor
+        this host did not give out.
         """
         entries = self._ordered()
         count = len(entries) if limit is None else _positive(limit)

@@ -6,9 +6,9 @@ Sources: session-channel.txt, "Chat aggregation"; AHP.txt, `root/sessionSummaryC
 from collections.abc import Sequence
 from typing import Final
 
-from ahpd.chats.moments import instant
 from ahpd.protocol import State
 from ahpd.protocol.status import ACTIVITY_MASK, ERROR, INPUT_NEEDED, with_activity
+from ahpd.protocol.timestamps import instant
 
 #: What a client's row never moves in, and a change never carries.
 IDENTITY: Final = frozenset({"resource", "provider", "createdAt"})

@@ -14,22 +14,10 @@ from zope.interface.verify import verifyObject
 
 from ahpd.interfaces import AgentFailure, ChatStart, IAgent, IAgentChat, TurnRequest
 from ahpd.protocol import Action
-from ahpd.protocol.actions import ACTIONS
+from ahpd.protocol.actions import ACTIONS, TURN_ACTIONS
 from ahpd.protocol.check import ShapeError, check_strict
 from ahpd.protocol.shapes import shape
 from ahpd.testing.agents import Gate, RecordedOutput
-
-#: What a turn may say; its start and its end are the host's.
-ALLOWED = frozenset(
-    {
-        "chat/responsePart",
-        "chat/delta",
-        "chat/reasoning",
-        "chat/usage",
-        "chat/activityChanged",
-        *(kind for kind in ACTIONS if kind.startswith("chat/toolCall")),
-    }
-)
 
 
 @attrs.frozen(kw_only=True)
@@ -220,7 +208,7 @@ def check_said(actions: list[Action], turn_id: str, *more: Any) -> None:
 
 def _check_action(action: Action, turn_id: str) -> None:
     kind = action["type"]
-    _expect(kind in ALLOWED, f"{kind} is not a turn's to say")
+    _expect(kind in TURN_ACTIONS, f"{kind} is not a turn's to say")
     if kind != "chat/activityChanged":
         named = action.get("turnId", turn_id)
         _expect(named == turn_id, f"{kind} of {turn_id} names the turn {named}")

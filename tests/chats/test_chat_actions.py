@@ -71,6 +71,15 @@ def test_an_action_of_another_channel_is_refused(host, chat):
     )
 
 
+@pytest.mark.parametrize(
+    "kind", ["root/configChanged", "annotations/removed", "session/isReadChanged"]
+)
+def test_on_a_chat_nobody_knows_only_a_chats_action_is_said_back(host, kind):
+    nobody = "ahp-chat:/nobody"
+    assert host.dispatch(nobody, kind) == f"{kind} is no action of a chat's channel: {nobody}"
+    assert host.said(nobody) == []
+
+
 @pytest.mark.parametrize("kind", ["chat/workingDirectorySet", "chat/workingDirectoryRemoved"])
 def test_a_chats_folders_are_not_a_clients_to_move(host, chat, kind):
     assert host.dispatch(chat, kind, directory="file:///a") == f"Unsupported action: {kind}"

@@ -4,6 +4,7 @@ import pytest
 from twisted.internet.defer import Deferred
 
 from ahpd.chats.output import MOST_HELD
+from ahpd.protocol.actions import ACTIONS, TURN_ACTIONS
 from ahpd.testing import agents as scripts
 from ahpd.testing.agents import Gate
 
@@ -162,6 +163,37 @@ def test_nobody_is_waited_for_for_ever(sessions_host):
     host.turn(host.chat())
     host.clock.pump([0.01] * 3100)
     assert len(host.turns(host.chat())) == 1
+
+
+def test_an_agent_may_answer_for_a_result_it_had_asked_about(sessions_host):
+    host = sessions_host()
+    host.session()
+
+    async def script(turn):
+        call = {"toolCallId": "c"}
+        turn.say("chat/toolCallStart", **call, toolName="run", displayName="Run")
+        turn.say("chat/toolCallReady", **call, invocationMessage="Running", confirmed="not-needed")
+        result = {"success": True, "pastTenseMessage": "Ran", "content": []}
+        turn.say("chat/toolCallComplete", **call, result=result, requiresResultConfirmation=True)
+        turn.say("chat/toolCallResultConfirmed", **call, approved=True)
+
+    host.agent.then(script)
+    host.turn(host.chat())
+    [turn] = host.turns(host.chat())
+    assert turn["state"] == "complete"
+    assert turn["responseParts"][0]["toolCall"]["status"] == "completed"
+
+
+def test_what_a_turn_may_say_is_all_that_grows_it_and_nothing_of_its_start_or_end():
+    named = {kind for kind in ACTIONS if kind.startswith("chat/toolCall")}
+    assert named < TURN_ACTIONS
+    assert TURN_ACTIONS - named == {
+        "chat/activityChanged",
+        "chat/delta",
+        "chat/reasoning",
+        "chat/responsePart",
+        "chat/usage",
+    }
 
 
 def test_an_agent_says_no_end_and_no_start(sessions_host):

@@ -2,13 +2,52 @@
 
 from ahpd.protocol.actions import ACTIONS
 from ahpd.protocol.methods import COMMANDS, NOTIFICATIONS
-from ahpd.protocol.shapes import shape
 
-from .values import CHANNELS, ODD_URIS, TOKENS, Maker, Token, broken, nested, text_of
+from .values import CHANNELS, HOMES, ODD_URIS, TOKENS, Maker, Token, broken, nested, text_of
 
 CLIENT_ACTIONS = [spec for spec in ACTIONS.values() if spec.client_dispatchable]
 HOST_ACTIONS = [spec for spec in ACTIONS.values() if not spec.client_dispatchable]
-CLIENT_NOTIFICATIONS = ["unsubscribe", "dispatchAction"]
+#: The commands this host serves so far.
+SERVED = {
+    "initialize", "ping", "reconnect", "subscribe", "createSession", "disposeSession", "createChat",
+    "disposeChat", "listSessions", "fetchTurns", "resolveSessionConfig",
+}  # fmt: skip
+#: What is asked of which kinds of channel.
+_KINDS = {
+    "subscribe": list(HOMES),
+    "unsubscribe": list(HOMES),
+    "createSession": ["session"],
+    "disposeSession": ["session"],
+    "createChat": ["session"],
+    "disposeChat": ["chat"],
+    "fetchTurns": ["chat"],
+}
+_LIVELY = [
+    ACTIONS[name]
+    for name in [
+        "root/configChanged",
+        "session/titleChanged",
+        "session/isReadChanged",
+        "session/isArchivedChanged",
+        "session/activeClientSet",
+        "session/configChanged",
+        "annotations/set",
+        "annotations/updated",
+        "annotations/entrySet",
+        *["chat/turnStarted"] * 4,
+        *["chat/turnCancelled"] * 2,
+        *["chat/pendingMessageSet"] * 3,
+        "chat/pendingMessageRemoved",
+        "chat/queuedMessagesReordered",
+        "chat/draftChanged",
+        "chat/isReadChanged",
+        "chat/isArchivedChanged",
+        "chat/inputAnswerChanged",
+        "chat/truncated",
+        "chat/toolCallConfirmed",
+        "chat/toolCallComplete",
+    ]
+]
 #: Beside AHP's own: a name of an extension, the host's own, and none at all.
 STRANGE_METHODS = [
     "", "x-unknown", "vscode/unknown", "rpc.discover", "INITIALIZE", "initialize ", "ping\x00",
@@ -28,23 +67,31 @@ def params_of(method, random):
     """Params of a method as they are declared; the channel is often one that exists."""
     spec = COMMANDS.get(method) or NOTIFICATIONS[method]
     if method == "dispatchAction":
-        return dispatch_of(random.choice(list(ACTIONS.values())), random)
+        return dispatch_of(any_action(random), random)
     params = Maker(random).made(spec.params)
     literal = getattr(spec, "channel", None)
-    if random.random() < 0.9 and literal is not None:
+    roll = random.random()
+    if roll < 0.8 and literal is not None:
         params["channel"] = literal
-    elif random.random() < 0.2:
+    elif roll < 0.8 and method in _KINDS:
+        params["channel"] = random.choice(HOMES[random.choice(_KINDS[method])])
+    elif roll > 0.95:
         params["channel"] = random.choice(ODD_URIS)
     return params
 
 
-def dispatch_of(spec, random, channel=None):
-    """The params of a dispatch of one type of action, on a channel of any kind."""
-    if channel is None:
-        odd = random.random() < 0.1
-        channel = random.choice(ODD_URIS if odd else CHANNELS)
+def any_action(random):
+    """A type of action: mostly one that this host may act on."""
+    roll = random.random()
+    return random.choice(_LIVELY if roll < 0.8 else CLIENT_ACTIONS if roll < 0.9 else HOST_ACTIONS)
+
+
+def dispatch_of(spec, random):
+    """The params of a dispatch of one type of action, mostly where actions of it belong."""
+    roll = random.random()
+    home = HOMES.get(spec.kind.value, CHANNELS)
     return {
-        "channel": channel,
+        "channel": random.choice(home if roll < 0.8 else CHANNELS if roll < 0.95 else ODD_URIS),
         "clientSeq": random.choice([1, 2, 3, 3, 0, -1, 2.5, 2**60]),
         "action": Maker(random).made(spec.shape),
     }
@@ -52,16 +99,17 @@ def dispatch_of(spec, random, channel=None):
 
 def any_message(random):
     """A message a client could send, of any kind."""
-    kind = random.choice(["request", "request", "dispatch", "dispatch", "unsubscribe", "response"])
+    kind = random.choice(["request"] * 4 + ["dispatch"] * 6 + ["unsubscribe", "response"])
     if kind == "request":
-        method = random.choice(list(COMMANDS))
+        method = random.choice(sorted(SERVED) if random.random() < 0.9 else list(COMMANDS))
+        if method == "disposeSession" and random.random() < 0.7:
+            method = "createSession"
         return call(method, params_of(method, random), random.choice([1, "a", 2.5, -7, 0, ""]))
     if kind == "response":
-        answer = {"result": None} if random.random() < 0.5 else {"error": {"code": 1, "message": "m"}}
+        answer = random.choice([{"result": None}, {"error": {"code": 1, "message": "m"}}])
         return {"jsonrpc": "2.0", "id": random.choice([1, "a", 1.5]), **answer}
-    if kind == "unsubscribe":
-        return call(kind, params_of(kind, random))
-    return call("dispatchAction", params_of("dispatchAction", random))
+    method = "unsubscribe" if kind == "unsubscribe" else "dispatchAction"
+    return call(method, params_of(method, random))
 
 
 _IDS = [
@@ -156,8 +204,3 @@ def doubled_keys(message, random):
     first, second = any_message(random), message
     text, other = text_of(first), text_of(second)
     return f"{text[:-1]},{other[1:]}".encode()
-
-
-def shape_named(where):
-    """A declared shape, as `ahpd.protocol.shapes.shape` finds it."""
-    return shape(where)

@@ -4,42 +4,23 @@ A client's are said back or refused, the host's own are refused as what they are
 way the host's state is what it has said, and it serves the next client as before.
 """
 
-import itertools
 from random import Random
 
 import pytest
 from hypothesis import given
 
-from ahpd.protocol.actions import ACTIONS
-
-from .messages import CLIENT_ACTIONS, HOST_ACTIONS, call, dispatch_of
+from .messages import CLIENT_ACTIONS, HOST_ACTIONS, any_action, call, dispatch_of
 from .profile import examples, marks, steps
 from .rig import Rig
-from .values import CHANNELS, ODD_URIS, broken, text_of
+from .values import broken, text_of
 
 pytestmark = marks
 
 
-def own_channels(rig, spec):
-    """The channels of the rig an action of this type belongs on."""
-    annotations = [f"{s}/annotations" for s in ("ahp-session:/one", "ahp-session:/two")]
-    return {
-        "root": ["ahp-root://"],
-        "session": ["ahp-session:/one", "ahp-session:/two"],
-        "chat": [rig.one, rig.two, "ahp-chat:/extra"],
-        "annotations": annotations,
-    }.get(spec.kind.value, CHANNELS)
-
-
 def throw_actions(rig, end, spec, seeds):
-    numbers = itertools.count(100)
     for seed in seeds:
         random = Random(seed)
-        roll = random.random()
-        own = own_channels(rig, spec)
-        channel = random.choice(own if roll < 0.7 else ODD_URIS if roll < 0.8 else CHANNELS)
-        params = dispatch_of(spec, random, channel)
-        params["clientSeq"] = next(numbers)
+        params = dispatch_of(spec, random)
         if random.random() < 0.4:
             params = broken(params, random, random.choice([1, 1, 3]))
         rig.throw(end, text_of(call("dispatchAction", params)).encode())
@@ -81,6 +62,5 @@ def test_any_mix_of_actions(seeds):
     ends = [rig.open(), rig.open()]
     for seed in seeds:
         random = Random(seed)
-        spec = random.choice(CLIENT_ACTIONS if random.random() < 0.9 else list(ACTIONS.values()))
-        throw_actions(rig, random.choice(ends), spec, [seed])
+        throw_actions(rig, random.choice(ends), any_action(random), [seed])
     rig.finish()

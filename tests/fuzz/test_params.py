@@ -12,18 +12,15 @@ from hypothesis import given
 
 from ahpd.protocol.errors import INVALID_PARAMS, METHOD_NOT_FOUND
 from ahpd.protocol.methods import COMMANDS
+from ahpd.protocol.uris import ROOT
 
-from .messages import STRANGE_METHODS, call, params_of
+from .messages import SERVED, STRANGE_METHODS, call, params_of
 from .profile import examples, marks, steps
-from .rig import Rig
-from .values import broken, text_of
+from .rig import MESSAGE, STARTED, Rig
+from .values import EXTREMES, ONE, broken, text_of
 
 pytestmark = marks
 
-SERVED = {
-    "initialize", "ping", "reconnect", "subscribe", "createSession", "disposeSession", "createChat",
-    "disposeChat", "listSessions", "fetchTurns", "resolveSessionConfig",
-}  # fmt: skip
 HANDSHAKES = {"initialize", "reconnect"}
 
 
@@ -102,4 +99,37 @@ def test_wrong_params_are_named(method):
     else:
         assert answer["error"]["code"] == INVALID_PARAMS
         assert answer["error"]["message"].startswith("params.")
+    rig.finish()
+
+
+@pytest.mark.parametrize("number", EXTREMES, ids=lambda number: f"{str(number)[:12]}")
+def test_a_number_at_its_end_is_taken_or_refused(number):
+    rig = Rig()
+    end = rig.open()
+    root, chat = {"channel": ROOT}, {"channel": rig.one}
+    start = {"type": "chat/turnStarted", "turnId": "t", "startedAt": STARTED, "message": MESSAGE}
+    requests = [
+        ("subscribe", {**chat, "delivery": {"maxLatencyMs": number}}),
+        ("subscribe", {**chat, "view": {"turns": number}}),
+        ("subscribe", {**chat, "delivery": {"maxLatencyMs": number}, "view": {"turns": number}}),
+        ("listSessions", {**root, "limit": number}),
+        ("ping", {**root, "number": number}),
+    ]
+    actions = [
+        ("ahp-root://", {"type": "root/configChanged", "config": {"replayBytes": number}}),
+        ("ahp-root://", {"type": "root/configChanged", "config": {"clientQueueBytes": number}}),
+        (ONE, {"type": "session/configChanged", "config": {"a": [number]}}),
+        (rig.one, start),
+        (rig.two, {"type": "chat/turnCancelled", "turnId": "t-run", "duration": number}),
+    ]
+    for identifier, (method, params) in enumerate(requests):
+        rig.throw(end, text_of(call(method, params, identifier)).encode())
+    for channel, action in actions:
+        params = {"channel": channel, "clientSeq": number, "action": action}
+        rig.throw(end, text_of(call("dispatchAction", params)).encode())
+    rig.host.advance(61)
+    assert any(turn["id"] == "t" for turn in rig.host.store.state(rig.one)["turns"])
+    rig.cut(end)
+    back = {**root, "clientId": "fuzz-1", "lastSeenServerSeq": number, "subscriptions": [rig.one]}
+    rig.throw(rig.open(introduced=False), text_of(call("reconnect", back, number)).encode())
     rig.finish()

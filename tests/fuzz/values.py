@@ -32,8 +32,8 @@ CHANNELS = [
     TWO,
     GONE,
     EXTRA,
-    "ahp-chat:/id-1",
     "ahp-chat:/id-2",
+    "ahp-chat:/id-3",
     f"{ONE}/annotations",
     f"{TWO}/annotations",
     f"{GONE}/annotations",
@@ -55,6 +55,14 @@ CHANNELS = [
     "ahp-resource-watch:/w",
     "ahp-otlp:/logs",
 ]
+
+#: Of those, by kind, the ones that are there or may come to be.
+HOMES = {
+    "root": [ROOT],
+    "session": [ONE, TWO, "ahp-session:/new", "scripted:/new-too", "scripted:/one"],
+    "chat": ["ahp-chat:/id-2", "ahp-chat:/id-3", EXTRA, "ahp-chat:/fresh", default_chat(ONE)],
+    "annotations": [f"{ONE}/annotations", f"{TWO}/annotations"],
+}
 
 #: What is hardly a channel, or only by its spelling.
 ODD_URIS = [
@@ -103,7 +111,7 @@ ODD_URIS = [
 ]
 
 _TIMES = ["2026-01-01T00:00:00.000Z", "2026-01-01T00:00:00+02:00"]
-_TURNS = ["t-done", "t-run", "t-new", "t-newer", "nothing"]
+_TURNS = ["t-done", "t-run", *(f"t-{number}" for number in range(8)), "nothing"]
 _MESSAGES = ["q-1", "q-2", "nothing"]
 _TEXTS = ["hello", "wait", "fail", "tool", "slow", "", " ", "\x00\x1b[2J", "é" * 300]
 
@@ -111,7 +119,7 @@ _TEXTS = ["hello", "wait", "fail", "tool", "slow", "", " ", "\x00\x1b[2J", "é" 
 _WORDS_BY_KEY = {
     "channel": CHANNELS,
     "session": [ONE, TWO, GONE],
-    "chat": ["ahp-chat:/fresh", "ahp-chat:/fresher", EXTRA, "ahp-chat:/id-1", default_chat(TWO)],
+    "chat": ["ahp-chat:/fresh", "ahp-chat:/fresher", EXTRA, "ahp-chat:/id-2", default_chat(TWO)],
     "resource": CHANNELS,
     "uri": ["file:///tmp", ONE],
     "workingDirectory": ["file:///tmp", "file:///", "http://x/"],
@@ -141,8 +149,10 @@ _WORDS_BY_KEY = {
 _MAP_KEYS = ["clientQueueBytes", "replayBytes", "approvals", "ahpd.locale", "a", "b c", ""]
 _PLAIN_WORDS = ["", "a", "b c", "session", "é", "t-run", "q-1"]
 
+#: Numbers at the ends of what JSON, floats and clocks can say.
+EXTREMES = [10**400, -(10**400), 2**64, 2**63, -(2**63), 1e308, -1e308, 5e-324, -0.0, 0, -1, 0.5]
 _NUMBERS = [0, 1, 2, 7, -1, 0.5, 1.0, 50, 1048576, 2**31, 2**53, 2**64, 1e15]
-_HUGE = [10**400, -(10**400), 1e308, -1e308, 5e-324, 2**63, -(2**63), -0.0]
+_HUGE = EXTREMES[:9]
 
 
 class Token:
@@ -223,20 +233,23 @@ STRAYS = [
 class Maker:
     """Makes what fits a shape. `random` decides, `share` is how often an optional key is there."""
 
-    def __init__(self, random, share=0.4):
+    def __init__(self, random, share=None):
         self._random = random
-        self._share = share
+        self._share = random.choice([0.0, 0.1, 0.3, 0.6]) if share is None else share
 
     def made(self, annotation, key="", depth=0):
         """A value of `annotation`, which stands under `key`."""
+        random = self._random
         inner, marks = split_annotated(annotation)
         if is_object(inner):
             return self._object(inner, depth)
         if is_union(inner):
             members, _ = members_of(inner)
-            return self.made(self._random.choice(members), key, depth)
+            return self.made(random.choice(members), key, depth)
         if is_literal(inner):
-            return self._random.choice(get_args(inner))
+            words = get_args(inner)
+            # Most of what a client sends is a person's.
+            return "user" if "user" in words and random.random() < 0.8 else random.choice(words)
         if get_origin(inner) is list:
             return self._list(get_args(inner)[0], marks, key, depth)
         if get_origin(inner) is dict:
@@ -269,7 +282,8 @@ class Maker:
         if annotation is Any:
             return copy.deepcopy(random.choice(STRAYS))
         if annotation is str:
-            return random.choice(_WORDS_BY_KEY.get(key, _PLAIN_WORDS))
+            odd = random.random() < 0.05
+            return random.choice(ODD_URIS if odd else _WORDS_BY_KEY.get(key, _PLAIN_WORDS))
         if annotation is bool:
             return random.random() < 0.5
         if annotation in (int, float):
