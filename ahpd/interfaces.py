@@ -235,7 +235,7 @@ class ClientRecord:
 
     client_id: str
     version: str
-    """What its next reconnect speaks: as its newest open connection does, or did the last to close."""
+    """What its next reconnect speaks: what its newest open connection does, or the last did."""
     info: Mapping[str, Any] | None = None
     """`clientInfo` of its handshake (schema: Implementation)."""
     locale: str | None = None
@@ -283,7 +283,10 @@ class ICaller(Interface):
     locale: str | None = Attribute("The language the client asked for.")
 
     def request(method: str, params: State) -> "Awaitable[Any]":
-        """Ask this client something. Raises `RpcError` as the client answered, or -32603 when it goes."""
+        """Ask this client something.
+
+        Raises `RpcError` as the client answered, or -32603 when it goes.
+        """
 
     def send_notification(method: str, params: State) -> None:
         """Tell this client alone something."""

@@ -5,7 +5,7 @@ the service stops is cancelled, so a stopped host leaves nothing behind in the r
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from twisted.application.service import Service
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
@@ -13,6 +13,9 @@ from twisted.logger import Logger
 from zope.interface import implementer
 
 log = Logger()
+
+#: Calls not worth looking through.
+_FEW: Final = 256
 
 
 @implementer(IReactorTime)
@@ -24,6 +27,7 @@ class Scheduler(Service):
     def __init__(self, clock: IReactorTime) -> None:
         self._clock = clock
         self._scheduled: set[IDelayedCall] = set()
+        self._sweep_at = _FEW
 
     def seconds(self) -> float:
         """The clock's time, in seconds."""
@@ -63,9 +67,14 @@ class Scheduler(Service):
                 call.cancel()
 
     def _sweep(self) -> None:
-        """Forget cancelled calls once they are many; whoever cancels one does not tell us."""
-        if len(self._scheduled) > 256:
+        """Forget cancelled calls once they are many; whoever cancels one does not tell us.
+
+        Each sweep waits for as many calls as the last one left, so that a host with
+        thousands of timers pays for looking at them with the ones it adds.
+        """
+        if len(self._scheduled) > self._sweep_at:
             self._scheduled = {call for call in self._scheduled if call.active()}
+            self._sweep_at = max(_FEW, 2 * len(self._scheduled))
 
 
 def _name(function: Callable[..., Any]) -> str:

@@ -14,6 +14,7 @@ from ahpd.config import flags, load
 from ahpd.config.errors import ConfigError
 from ahpd.config.kinds import Switch
 from ahpd.config.settings import OPTIONS, Option, Settings
+from ahpd.daemon.words import working_directory_words
 
 if TYPE_CHECKING:
     from twisted.application.service import MultiService
@@ -62,7 +63,10 @@ class Options(usage.Options):
 
     def postOptions(self) -> None:
         """Read the configuration; what is wrong with it ends the process in one line."""
-        directory = Path.cwd()
+        try:
+            directory = Path.cwd()
+        except OSError as error:
+            raise SystemExit(f"ahpd: {working_directory_words(error)}") from None
         try:
             self.configuration = load.load(
                 flags.values(self.raw, directory),
@@ -119,14 +123,17 @@ def build_service(
     failed: Callable[[str], object],
     raises: bool = False,
     make: MakeHost | None = None,
+    listen_place: str = "listen",
 ) -> "MultiService":
     """The service of a host for `settings`, minding its own beginning and end.
+
+    `listen_place` is where `settings.listen` was said (`Configuration.place`).
 
     `announce`, `failed` and `raises` are as `ahpd.daemon.lifecycle.Lifecycle` says. Raises
     `ConfigError` for an endpoint Twisted knows nothing of, and what making a host raises.
     """
     if settings.listen is not None:
-        _check_endpoint(settings.listen, reactor)
+        _check_endpoint(settings.listen, listen_place, reactor)
     from twisted.application.service import MultiService
     from twisted.logger import Logger
 
@@ -165,7 +172,7 @@ def build_service(
     return root
 
 
-def _check_endpoint(endpoint: str, reactor: Any) -> None:
+def _check_endpoint(endpoint: str, place: str, reactor: Any) -> None:
     from twisted.internet.endpoints import serverFromString
 
     try:
@@ -173,8 +180,10 @@ def _check_endpoint(endpoint: str, reactor: Any) -> None:
     except Exception as error:
         # Each endpoint type has a parser of its own, and each raises as it likes.
         words = " ".join(str(error).split()) or type(error).__name__
+        if isinstance(error, LookupError):  # all that the systemd endpoint says
+            words = "no socket of that index or name was passed to this process"
         raise ConfigError(
-            f"listen: found {endpoint}, allowed: an endpoint Twisted can make; it says: {words}"
+            f"{place}: found {endpoint}, allowed: an endpoint Twisted can make; it says: {words}"
         ) from None
 
 
@@ -207,7 +216,12 @@ def makeService(options: Options) -> "MultiService":
     try:
         settings, warnings = options.configuration.settings()
         service = build_service(
-            settings, reactor, announce=announce, failed=failed, raises=not foreground
+            settings,
+            reactor,
+            announce=announce,
+            failed=failed,
+            raises=not foreground,
+            listen_place=options.configuration.place("listen"),
         )
     except (ConfigError, OSError, ValueError) as error:
         raise SystemExit(f"ahpd: {failure_words(error)}") from None

@@ -11,26 +11,6 @@ from typing import Any, Final
 from ahpd.interfaces import ITurnOutput
 from ahpd.protocol import Action, State
 
-#: The actions a turn may say of itself; its start and its end are the host's.
-TURN_ACTIONS: Final = frozenset(
-    {
-        "chat/activityChanged",
-        "chat/delta",
-        "chat/reasoning",
-        "chat/responsePart",
-        "chat/toolCallAuthRequired",
-        "chat/toolCallAuthResolved",
-        "chat/toolCallComplete",
-        "chat/toolCallConfirmed",
-        "chat/toolCallContentChanged",
-        "chat/toolCallDelta",
-        "chat/toolCallReady",
-        "chat/toolCallResultConfirmed",
-        "chat/toolCallStart",
-        "chat/usage",
-    }
-)
-
 _DELTA: Final = {"markdown": "chat/delta", "reasoning": "chat/reasoning"}
 
 

@@ -1,1 +1,1 @@
-"""..."""
+"""The `ahpd` command: one module for each thing it does."""

@@ -38,6 +38,12 @@ def start(context: click.Context) -> None:
 
 def _check(asked: Launch) -> None:
     # Said here, a wrong configuration costs no process; the daemon warns of the rest in its log.
+    try:
+        os.fsencode(asked.directory)
+    except UnicodeEncodeError:
+        raise Failure(
+            f"the directory {asked.directory!a} cannot be named in this locale; choose a UTF-8 one"
+        ) from None
     read = configuration(asked)
     for words in read.warnings:
         remark(f"ahpd: warning: {words}")

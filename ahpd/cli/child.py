@@ -93,7 +93,9 @@ def _serve(launch: Launch, read: Configuration, asker: _Asker) -> int:
     log.info(
         "ahpd {version} starts in {directory}", version=ahpd.__version__, directory=launch.directory
     )
-    service = build_service(settings, reactor, announce=announce, failed=failed)
+    service = build_service(
+        settings, reactor, announce=announce, failed=failed, listen_place=read.place("listen")
+    )
     for words in (*read.warnings, *warnings):
         log.warn("{words}", words=words)
     Runner(service, observer(BoundedFile(path, standard_error=True), settings.secrets)).run()

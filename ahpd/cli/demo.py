@@ -16,6 +16,7 @@ from ahpd.cli.output import EXIT_FAILED
 from ahpd.cli.params import json_flag, refuse_host_flags
 from ahpd.cli.render import Page
 from ahpd.client import ActionRefused, Client, ConnectionGone, RpcError
+from ahpd.daemon.words import failure_words
 from ahpd.transports.websocket_client import ConnectError, connect
 
 _LOG_LINES: Final = 30
@@ -158,6 +159,17 @@ class Demo:
 
     async def _finish(self, work: Deferred[int]) -> None:
         try:
+            await self._conclude(work)
+        except OSError as error:
+            # What is to be said cannot be written: a full disk, a reader that is gone.
+            self._status = EXIT_FAILED
+            if not isinstance(error, BrokenPipeError):
+                print(f"ahpd: {failure_words(error)}", file=sys.stderr)
+        self._steps.release()
+        await self._host.stop()
+
+    async def _conclude(self, work: Deferred[int]) -> None:
+        try:
             self._status = await work
         except CancelledError:
             self._interrupted()
@@ -165,8 +177,6 @@ class Demo:
             self._failed(str(error))
         except Exception as error:
             self._failed(f"{type(error).__name__}: {error}")
-        self._steps.release()
-        await self._host.stop()
 
     def _interrupted(self) -> None:
         page = self._page

@@ -36,7 +36,13 @@ def run(context: click.Context, configuration: Configuration) -> int:
     for words in (*configuration.warnings, *warnings):
         print(f"ahpd: warning: {words}", file=errors)
     try:
-        service = build_service(settings, reactor, announce=announce, failed=problems.append)
+        service = build_service(
+            settings,
+            reactor,
+            announce=announce,
+            failed=problems.append,
+            listen_place=configuration.place("listen"),
+        )
         Runner(service, observer(errors, settings.secrets)).run()
     except ConfigError:
         raise

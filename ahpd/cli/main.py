@@ -70,7 +70,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = result if isinstance(result, int) else 0
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "ahpd"
-        failed(f"{error.format_message()} (see {command} --help)", as_json=as_json)
+        words = " ".join(error.format_message().split())
+        failed(f"{words} (see {command} --help)", as_json=as_json)
         code = EXIT_USAGE
     except click.ClickException as error:
         failed(error.format_message(), as_json=as_json)
@@ -83,11 +84,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = error.status
     except (click.Abort, KeyboardInterrupt):
         code = 130
-    except BrokenPipeError:
-        # Whoever read this left; the interpreter would say so once more when it flushes.
-        sys.stdout = None
+    except BrokenPipeError:  # whoever read this left
         code = EXIT_FAILED
     except OSError as error:
         failed(failure_words(error), as_json=as_json)
         code = EXIT_FAILED
+    _let_go_of_output()
     sys.exit(code)
+
+
+def _let_go_of_output() -> None:
+    """What cannot be written was said; the interpreter would say so once more at its end."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        sys.stdout = None

@@ -3,6 +3,7 @@
 Exit statuses: 0 done, 1 not done, 2 the command line or the configuration is wrong.
 """
 
+import contextlib
 import json
 import sys
 from typing import Any, Final
@@ -46,6 +47,8 @@ def remark(words: str) -> None:
 def failed(words: str, *, as_json: bool) -> None:
     """Say why a command failed."""
     if as_json:
-        click.echo(json.dumps({"error": words}, ensure_ascii=False))
+        # Standard output may be what failed: a full disk, a reader that is gone.
+        with contextlib.suppress(OSError):
+            click.echo(json.dumps({"error": words}, ensure_ascii=False))
     click.echo(f"ahpd: {words}", err=True)
     sys.stderr.flush()

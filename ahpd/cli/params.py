@@ -10,11 +10,12 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from ahpd.cli.output import want_json
+from ahpd.cli.output import Failure, want_json
 from ahpd.config import flags, load
 from ahpd.config.kinds import Switch
 from ahpd.config.settings import OPTIONS, Option
 from ahpd.daemon.record import Launch
+from ahpd.daemon.words import working_directory_words
 
 _RAW: Final = "ahpd.flags"
 _FILE: Final = "ahpd.configFile"
@@ -43,7 +44,8 @@ def host_flags(function: Decorated) -> Decorated:
 
     def noted(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
         if value is not None:
-            context.meta[_FILE] = str(Path(value).absolute())
+            given = Path(value)
+            context.meta[_FILE] = value if given.is_absolute() else str(_here() / given)
 
     function = click.option(
         "--config-file",
@@ -90,8 +92,15 @@ def launch(context: click.Context) -> Launch:
     return Launch(
         flags=dict(context.meta.get(_RAW, {})),
         config_file=context.meta.get(_FILE),
-        directory=str(Path.cwd()),
+        directory=str(_here()),
     )
+
+
+def _here() -> Path:
+    try:
+        return Path.cwd()
+    except OSError as error:
+        raise Failure(working_directory_words(error)) from None
 
 
 def configuration(asked: Launch) -> load.Configuration:
@@ -107,8 +116,7 @@ def configuration(asked: Launch) -> load.Configuration:
 
 def refuse_host_flags(context: click.Context) -> None:
     """A command that reads no configuration takes no flags for it."""
-    asked = launch(context)
-    if asked.flags or asked.config_file:
+    if context.meta.get(_RAW) or context.meta.get(_FILE):
         raise click.UsageError(
             f"{context.info_name} takes no flags for the host; give them to ahpd or ahpd start",
             context,

@@ -34,9 +34,11 @@ class Conversation:
     """One client's view of one host.
 
     `tell` is given each envelope once it was dealt with, `violated` words for what the
-    host may not have sent, `baseline` each snapshot (see `Mirror`). `last_seen` is the number a `reconnect` goes on from: every
-    envelope up to it on the client's channels has come. A snapshot of one channel says
-    nothing about the others, so a subscribe does not move it.
+    host may not have sent, `baseline` each snapshot (see `Mirror`).
+
+    `last_seen` is the number a `reconnect` goes on from: every envelope up to it on the
+    client's channels has come. A snapshot of one channel says nothing about the others,
+    so a subscribe does not move it.
     """
 
     def __init__(

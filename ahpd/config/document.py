@@ -1,13 +1,17 @@
 """Reading a configuration file: YAML or JSON in, a mapping and the lines of its keys out."""
 
 import json
+import re
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
 from ahpd.config.errors import ConfigError
-from ahpd.config.kinds import describe
+from ahpd.config.kinds import describe, describe_kind
+
+#: What a parser quotes of the file; the place is said, and what stands there is not.
+_QUOTED: Final = re.compile(r"'[^']*'|\"[^\"]*\"")
 
 
 @attrs.frozen
@@ -69,7 +73,13 @@ def _json(path: Path, text: str) -> Document:
 def _yaml(path: Path, text: str) -> Document:
     import yaml  # noqa: PLC0415 - a tenth of this command's start, for those who have such a file
 
-    loader = yaml.SafeLoader(text)
+    try:
+        loader = yaml.SafeLoader(text)
+    except yaml.reader.ReaderError as error:
+        line, found = text.count("\n", 0, error.position) + 1, int(error.character)
+        raise ConfigError(
+            f"{path}:{line}: found the character U+{found:04X}, which YAML does not take"
+        ) from None
     try:
         node = loader.get_single_node()
         if node is None:
@@ -79,14 +89,16 @@ def _yaml(path: Path, text: str) -> Document:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f"{path}:{mark.line + 1}" if mark else str(path)
-        words = error.problem or error.context or "not YAML"
-        # A problem can quote what it choked on over several lines.
-        raise ConfigError(f"{place}: not YAML this host reads: {' '.join(words.split())}") from None
+        # A problem quotes what it choked on, which may be a token with a sign too many.
+        words = _QUOTED.sub("...", " ".join((error.problem or error.context or "").split()))
+        raise ConfigError(f"{place}: not YAML this host reads: {words or 'not YAML'}") from None
     except yaml.YAMLError as error:
-        raise ConfigError(f"{path}: not YAML: {' '.join(str(error).split())}") from None
+        words = _QUOTED.sub("...", " ".join(str(error).split()))
+        raise ConfigError(f"{path}: not YAML: {words}") from None
     except ValueError as error:
         # A scalar that looks like a date or a number and is none: 2024-13-45.
-        raise ConfigError(f"{path}: found a value that cannot be read: {error}") from None
+        words = _QUOTED.sub("...", str(error))
+        raise ConfigError(f"{path}: found a value that cannot be read: {words}") from None
     except RecursionError:
         raise ConfigError(f"{path}: nested too deeply to be a configuration") from None
     finally:
@@ -129,5 +141,6 @@ def _mapping(path: Path, values: Any, lines: dict[str, int]) -> Document:
     if values is None:
         return Document(path, {})
     if not isinstance(values, dict):
-        raise ConfigError(f"{path}: found {describe(values)}, allowed: a mapping of keys to values")
+        found = "text" if isinstance(values, str) else describe_kind(values)
+        raise ConfigError(f"{path}: found {found}, allowed: a mapping of keys to values")
     return Document(path, {str(key): value for key, value in values.items()}, lines)

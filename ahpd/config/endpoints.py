@@ -46,15 +46,23 @@ def split(endpoint: str) -> tuple[str, list[str], dict[str, str]]:
     return parts[0][0], bare, named
 
 
+def _is_private(mode: str) -> bool:
+    try:
+        return int(mode, 8) & 0o077 == 0
+    except ValueError:
+        return False
+
+
 def is_local(endpoint: str) -> bool:
     """Whether only this machine can reach what listens on `endpoint`.
 
     A TCP endpoint without an interface binds every address. A socket handed over by
-    systemd, and a type nobody here knows, may be anything: neither is local.
+    systemd, and a type nobody here knows, may be anything: neither is local. A UNIX
+    socket is this user's alone only with a `mode` that says so: Twisted makes it 0666.
     """
     kind, bare, named = split(endpoint)
     if kind == "unix":
-        return True
+        return _is_private(named.get("mode", "666"))
     if kind not in _INTERFACE:
         return False
     position = _INTERFACE[kind]

@@ -26,7 +26,8 @@ from twisted.python.failure import Failure
 ROTATE_BYTES: Final = 5 * 1024 * 1024
 KEPT_FILES: Final = 4
 _TOKEN_IN_URL: Final = re.compile(r"([?&]tkn=)[^&\s\"'#]+")
-_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+#: The longest line, in characters: much of what is logged is a stranger's to choose.
+_LONGEST: Final = 4096
 
 
 def redact(text: str, secrets: Sequence[str]) -> str:
@@ -58,8 +59,17 @@ def format_line(event: LogEvent, secrets: Sequence[str] = ()) -> str:
         described = words and "Traceback (most recent call last)" not in words
         words = f"{words}: {failure_words(failure)}" if described else failure_words(failure)
     words = " | ".join(part for part in words.splitlines() if part.strip())
-    words = _CONTROL.sub("?", redact(words, secrets))
+    words = _shown(redact(words, secrets))
     return f"{moment:%Y-%m-%dT%H:%M:%S%z} {level.name if level else 'info'} {words}\n"
+
+
+def _shown(words: str) -> str:
+    """What a terminal shows as it stands: no control characters, no marks that reorder text."""
+    if len(words) > _LONGEST:
+        words = f"{words[:_LONGEST]} ... ({len(words)} characters)"
+    if words.isprintable():
+        return words
+    return "".join(letter if letter.isprintable() else "?" for letter in words)
 
 
 class BoundedFile:

@@ -52,6 +52,8 @@ def end(pid: int, mark: str, number: signal.Signals, seconds: float) -> bool:
         descriptor = os.pidfd_open(pid)
     except ProcessLookupError:
         return True
+    except OSError:  # an old kernel, or one that is told to refuse it
+        return _end_polling(pid, mark, number, seconds)
     try:
         # Checked after it was opened: from here on the descriptor is this process's alone.
         if start_mark(pid) != mark:

@@ -22,6 +22,11 @@ def failure_words(error: BaseException) -> str:
     return f"it failed with {kind.__name__}" + (f": {words}" if words else "")
 
 
+def working_directory_words(error: OSError) -> str:
+    """The words for a working directory that cannot be found out."""
+    return f"the directory this was started in cannot be used: {error.strerror or error}"
+
+
 def listening_place(interface: str | bytes | None, port: object) -> str:
     """An address and a port as people write them; a Unix socket is its path alone."""
     host = interface.decode(errors="replace") if isinstance(interface, bytes) else interface or ""

@@ -160,7 +160,9 @@ class Family:
     """A child and everything descended from it.
 
     `leader` is the child's pid. `anchored` holds as long as the host has not reaped
-    the leader: until then its pid names its group and session beyond doubt.
+    the leader: until then its pid names its group and session beyond doubt. The guard
+    outlives the host and sees no reaping; to it a leader that started at another time
+    is somebody else under that number.
     """
 
     __slots__ = ("_known", "_mark", "anchored", "leader", "started")
@@ -185,6 +187,9 @@ class Family:
             for pid, start in self._known.items()
             if (process := table.by_pid.get(pid)) is not None and process.start == start
         ]
+        leader = table.by_pid.get(self.leader)
+        if leader is not None and leader.start != self.started:
+            self.anchored = False
         if self.anchored:
             members += table.together_with(self.leader)
         members += table.marked(self._mark)

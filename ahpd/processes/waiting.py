@@ -40,9 +40,11 @@ class Moment:
         if not self.happened:
             deferred = self.wait()
             call = reactor.callLater(seconds, self._release, deferred)
-            await deferred
-            if call.active():
-                call.cancel()
+            try:
+                await deferred
+            finally:  # a wait that is cancelled leaves no timer
+                if call.active():
+                    call.cancel()
         return self.happened
 
     def _release(self, deferred: "Deferred[None]") -> None:

@@ -313,6 +313,26 @@ ACTIONS: Final[Mapping[str, ActionSpec]] = MappingProxyType({row.type: row for r
 #: (AHP.txt, `session/titleChanged` and `session/configChanged`).
 ON_CHATS_TOO: Final = frozenset({"session/titleChanged", "session/configChanged"})
 
+#: What a backend may say of its turn; the turn's start and its end are the host's.
+TURN_ACTIONS: Final = frozenset(
+    {
+        "chat/activityChanged",
+        "chat/delta",
+        "chat/reasoning",
+        "chat/responsePart",
+        "chat/toolCallAuthRequired",
+        "chat/toolCallAuthResolved",
+        "chat/toolCallComplete",
+        "chat/toolCallConfirmed",
+        "chat/toolCallContentChanged",
+        "chat/toolCallDelta",
+        "chat/toolCallReady",
+        "chat/toolCallResultConfirmed",
+        "chat/toolCallStart",
+        "chat/usage",
+    }
+)
+
 
 def introduced_in(action_type: str) -> str | None:
     """The version that added an action, or None for a type no version has."""

@@ -51,8 +51,9 @@ def negotiate(offered: Sequence[str]) -> str:
 def shows(version: str, action_type: str) -> bool:
     """Whether a connection that agreed on `version` is sent an action of this type.
 
-    `version` is one that was negotiated. A type the table does not know is shown to everyone: it came after us, and a
-    client that does not know it leaves its state unchanged.
+    `version` is one that was negotiated. A type the table does not know is shown to
+    everyone: it came after us, and a client that does not know it leaves its state
+    unchanged.
     """
     since = introduced_in(action_type)
     if since is None:

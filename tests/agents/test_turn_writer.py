@@ -3,8 +3,9 @@
 import pytest
 import pytest_twisted
 
-from ahpd.agents.output import TURN_ACTIONS, TurnWriter, text_content
-from ahpd.testing.agent_contract import ALLOWED, check_said
+from ahpd.agents.output import TurnWriter, text_content
+from ahpd.protocol.actions import TURN_ACTIONS
+from ahpd.testing.agent_contract import check_said
 from ahpd.testing.agents import RecordedOutput
 
 
@@ -69,10 +70,6 @@ def test_a_tool_call_out_of_order_is_a_bug_that_shows(writer, output, steps, wor
     with pytest.raises(RuntimeError, match=words):
         getattr(call, steps[-1])("x")
     assert len(output.actions) == said
-
-
-def test_what_a_turn_may_say_is_what_the_contract_allows():
-    assert TURN_ACTIONS == ALLOWED
 
 
 @pytest_twisted.ensureDeferred

@@ -151,6 +151,18 @@ def test_a_daemon_that_dies_before_it_says_anything_is_reported_with_its_last_wo
 
 
 @pytest.mark.long
+def test_a_restart_from_a_locale_that_cannot_name_its_directory_stops_nothing(command):
+    plain, named = command.work, command.work / "grün"
+    named.mkdir()
+    command.work = named
+    held = command.answer("start", *FREE, LC_ALL="C.UTF-8")
+    command.work = plain
+    ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = command.run("restart", status=1, **ascii_only)
+    assert "cannot be named in this locale" in done.stderr
+    assert command.answer("status")["pid"] == held["pid"]
+
+
 def test_it_can_be_restarted_many_times(command):
     pids = {command.answer("start", *FREE)["pid"]}
     for _ in range(30):

@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -139,3 +140,73 @@ def test_the_script_is_answered_with_commands_and_flags(command):
     assert "plain,demo" in complete("ahpd d", 1)
     assert {"plain,--port", "plain,--paths", "plain,--path"} <= set(complete("ahpd start --p", 2))
     assert complete("ahpd completion z", 2) == ["plain,zsh"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux's")
+@pytest.mark.parametrize(
+    "arguments",
+    [("status",), ("status", "--json"), ("--json", "--port", "x"), ("config",), ("demo", "--once")],
+    ids=" ".join,
+)
+def test_an_answer_that_cannot_be_written_is_one_line(command, arguments):
+    with open("/dev/full", "wb") as full:  # noqa: PTH123
+        done = subprocess.run(
+            [*command.program, *arguments],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env=command.environ,
+            cwd=command.work,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert done.returncode in (1, 2)
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("ahpd: ")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere it cannot be removed")
+@pytest.mark.parametrize("program", [("-m", "ahpd"), ("-m", "twisted", "ahpd")], ids=" ".join)
+def test_a_working_directory_that_is_gone_is_one_line(command, tmp_path, program):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    # The interpreter is started there and the directory taken away under it.
+    script = (
+        "import os, runpy, sys; os.rmdir(os.getcwd());"
+        "sys.argv = sys.argv[1:]; runpy.run_module(sys.argv[0], run_name='__main__', alter_sys=True)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", script, *program[1:], "--port", "0"],
+        capture_output=True,
+        env=command.environ,
+        cwd=gone,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert done.stderr.splitlines()[-1].startswith(
+        "ahpd: the directory this was started in cannot be used: "
+    )
+
+
+def test_where_the_directory_is_gone_the_daemon_is_found_all_the_same(command, tmp_path):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    script = "import os; os.rmdir(os.getcwd()); from ahpd.cli.main import main; main(['status'])"
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", script],
+        capture_output=True,
+        env=command.environ,
+        cwd=gone,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("no daemon is running\n", "")
+
+
+def test_what_is_missing_is_said_on_one_line(command):
+    (line,) = command.run("completion", status=2).stderr.splitlines()
+    assert "bash, zsh, fish" in line

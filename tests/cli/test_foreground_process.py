@@ -86,8 +86,9 @@ def test_a_port_in_use_is_one_line(command, taken_port):
     ("arguments", "words"),
     [
         (("--host", "0.0.0.0", "--without-connection-token"), "allowed: no token on loopback"),
-        (("--listen", "nonsense:1"), "listen: found nonsense:1, allowed: an endpoint"),
-        (("--listen", "ssl:0:privateKey=/no/such"), "listen: found ssl:0"),
+        (("--listen", "nonsense:1"), "ahpd: --listen: found nonsense:1, allowed: an endpoint"),
+        (("--listen", "ssl:0:privateKey=/no/such"), "ahpd: --listen: found ssl:0"),
+        (("--listen", "systemd:domain=INET:index=0"), "it says: no socket of that index"),
         (("--wire", "no/such/place"), '--wire: found "no/such/place", allowed: the path of a file'),
         (("--connection-token-file", "/proc/token"), "the token file /proc/token cannot be used"),
     ],
@@ -96,6 +97,14 @@ def test_what_cannot_start_says_why(command, arguments, words):
     done = command.run(*arguments, status=2)
     (line,) = done.stderr.splitlines()
     assert words in line
+
+
+def test_an_endpoint_of_the_file_that_is_none_names_the_file(command):
+    command.write("listen: nonsense:1\n")
+    done = command.run(status=2)
+    assert done.stderr.startswith(
+        f"ahpd: {command.config / 'config.yaml'}: listen: found nonsense:1, allowed: an endpoint"
+    )
 
 
 def test_an_address_this_machine_does_not_have_is_one_line(command):

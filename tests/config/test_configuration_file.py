@@ -115,7 +115,7 @@ def test_a_key_that_stands_twice_in_json_is_an_error(place):
     ("text", "words"),
     [
         ("- a\n- b\n", "found a list, allowed: a mapping"),
-        ("just words\n", 'found "just words", allowed: a mapping'),
+        ("just words\n", "found text, allowed: a mapping"),
         ("a: 1\n---\nb: 2\n", "FILE:2: not YAML this host reads"),
         ("port: [1\n", "FILE:2: not YAML this host reads"),
         ("\tport: 1\n", "FILE:1: not YAML this host reads"),
@@ -185,3 +185,32 @@ def test_a_token_in_a_file_others_can_read_is_a_warning(place):
     assert place.load().warnings == ()
     path.chmod(0o644)
     assert "can be read by others" in place.load().warnings[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "connectionToken: *s3cret\n",
+        "connectionToken: !s3cret\n",
+        "connectionToken s3cret\n",
+        "connectionToken: 's3cret\n",
+        "- s3cret\n",
+    ],
+)
+def test_a_mistyped_secret_is_not_repeated(place, text):
+    words = refused(place, text)
+    assert words.startswith("FILE")
+    assert "s3cret" not in words
+
+
+@pytest.mark.parametrize("text", ["port: 1\nhost: \x00\n", "# \x1b[31m\n"])
+def test_a_character_yaml_does_not_take_is_named_with_its_line(place, text):
+    line = text[: min(text.find(c) for c in "\x00\x1b" if c in text)].count("\n") + 1
+    words = refused(place, text)
+    assert words.startswith(f"FILE:{line}: found the character U+00")
+
+
+def test_what_a_terminal_would_act_on_is_shown_escaped(place):
+    words = refused(place, 'port: "\\x9b31m\\u202eabc\\e[31m"\n')
+    assert words.isprintable()
+    assert r"\x9b31m\u202eabc\u001b[31m" in words

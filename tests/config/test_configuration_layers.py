@@ -131,9 +131,9 @@ def test_an_endpoint_and_a_port_contradict(place):
     with pytest.raises(ConfigError, match="--listen and --port: found an endpoint and a port"):
         place.load(listen="tcp:1", port="0")
     place.write("port: 1\nhost: 127.0.0.1\n")
-    settings = place.load(listen="unix:/tmp/x").settings()[0]
-    assert settings.endpoint == "unix:/tmp/x"
-    place.write("listen: unix:/tmp/x\n")
+    settings = place.load(listen="unix:/tmp/x:mode=600").settings()[0]
+    assert settings.endpoint == "unix:/tmp/x:mode=600"
+    place.write("listen: unix:/tmp/x:mode=600\n")
     assert place.load(port="0").settings()[0].endpoint == "tcp:0:interface=127.0.0.1"
 
 

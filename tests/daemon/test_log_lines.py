@@ -31,8 +31,15 @@ def test_an_event_never_takes_a_second_line(text):
     assert line("{t}", t=text).count("\n") == 1
 
 
-def test_control_characters_do_not_reach_a_terminal():
-    assert "\x1b" not in line("{t}", t="\x1b[31mred\x07")
+@pytest.mark.parametrize("mark", ["\x1b[31m", "\x07", "\x9b31m", "\u202e", "\u2066", "\u2028"])
+def test_what_steers_a_terminal_does_not_reach_one(mark):
+    assert mark[0] not in line("{t}", t=f"a{mark}red")
+
+
+def test_a_line_is_bounded():
+    text = line("{t}", t="x" * 1_000_000)
+    assert len(text) < 5000
+    assert text.endswith("(1000000 characters)\n")
 
 
 def test_secrets_and_tokens_in_urls_are_taken_out():

@@ -1,6 +1,7 @@
 """Every process of the host leads its own session and is gone, with what it started."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 import pytest_twisted
 
 import ahpd
-from ahpd.processes.guard import Table, read_process
+from ahpd.processes.guard import Family, Table, read_process, read_table
 from ahpd.processes.launch import SpawnFailure
 from ahpd.processes.supervisor import ProcessSupervisor
 
@@ -123,6 +124,17 @@ async def test_a_process_that_is_not_of_the_family_is_left_alone(
     assert all(other.running for other in others)
     await sibling.end(0.05)
     assert [other.running for other in others] == [True, False, False, False, False]
+
+
+def test_a_number_that_went_to_somebody_else_is_not_signalled(bystander):
+    """To the guard, which sees nobody reaped, a leader's number may name a stranger by now."""
+    family = Family(bystander.pid, "a-mark-nobody-carries")
+    family.started -= 1
+    members = family.look(read_table(os.getpid(), family.started))
+    family.signal(members, signal.SIGKILL)
+    assert members == []
+    with pytest.raises(subprocess.TimeoutExpired):
+        bystander.wait(0.2)
 
 
 @pytest_twisted.ensureDeferred

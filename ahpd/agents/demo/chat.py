@@ -12,11 +12,11 @@ from twisted.logger import Logger
 from zope.interface import implementer
 
 from ahpd.agents.demo.models import model_of
-from ahpd.agents.output import TURN_ACTIONS
 from ahpd.agents.process import AgentProcess, start_agent
 from ahpd.interfaces import AgentFailure, IAgentChat, ITurnOutput, TurnRequest
 from ahpd.processes.supervisor import ProcessSupervisor
 from ahpd.processes.waiting import Moment
+from ahpd.protocol.actions import TURN_ACTIONS
 
 log = Logger()
 

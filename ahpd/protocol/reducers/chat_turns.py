@@ -12,9 +12,9 @@ from ahpd.protocol.reducers.chat_pending_messages import take_up
 from ahpd.protocol.reducers.chat_tool_calls import cancelled
 from ahpd.protocol.reducers.dispatch import Handler
 from ahpd.protocol.reducers.fields import assign
-from ahpd.protocol.reducers.timestamps import later
 from ahpd.protocol.status import ERROR, IS_READ, with_activity, with_flag
 from ahpd.protocol.text import GrowingText, appended
+from ahpd.protocol.timestamps import later
 
 
 def _owned(part: State) -> State:

@@ -1,13 +1,13 @@
-"""When a turn ended, reckoned from when it began."""
+"""Moments as they travel: written, read, and reckoned from one another."""
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ahpd.protocol.reducers.timestamps import later
+from ahpd.protocol.timestamps import instant, later, stamp
 
 
 @pytest.mark.parametrize(
@@ -62,3 +62,28 @@ def test_two_steps_are_one(moment, first, second):
     assert later(there, second) == later(start, first + second)
     whole = moment.replace(microsecond=moment.microsecond // 1000 * 1000, tzinfo=UTC)
     assert datetime.fromisoformat(there) == whole + timedelta(milliseconds=first)
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "expected"),
+    [
+        ("1970-01-01T00:00:01.500Z", 1.5),
+        ("1970-01-01T01:00:00+01:00", 0.0),
+        ("1970-01-01T00:00:02", 2.0),
+        ("soon", None),
+        ("", None),
+        ("2026-02-30T00:00:00Z", None),
+    ],
+)
+def test_the_seconds_a_timestamp_names(timestamp, expected):
+    assert instant(timestamp) == expected
+
+
+def test_a_moment_is_written_in_utc_to_the_millisecond():
+    east = timezone(timedelta(hours=5, minutes=30))
+    assert stamp(datetime(2026, 3, 1, 0, 30, 0, 999_999, east)) == "2026-02-28T19:00:00.999Z"
+
+
+@given(st.datetimes(timezones=st.just(UTC)))
+def test_what_is_written_reads_back(moment):
+    assert later(stamp(moment), 0) == stamp(moment)
