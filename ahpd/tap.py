@@ -3,7 +3,7 @@
 import atexit
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -227,7 +227,34 @@ def makeService(options: Options) -> "MultiService":
         raise SystemExit(f"ahpd: {failure_words(error)}") from None
     for words in (*options.configuration.warnings, *warnings):
         log.warn("{words}", words=words)
-    return service
+    return _logged(service, options, settings.secrets)
+
+
+def _logged(service: "MultiService", options: Options, secrets: Sequence[str]) -> "MultiService":
+    """`service`, whose application logs as `ahpd` does, where twistd would have written it.
+
+    twistd's own lines hold stacks, and what a client sent as it was sent. A log that goes
+    to syslog or to a `--logger` stays the one that was asked for.
+    """
+    from twisted.application.service import MultiService
+    from twisted.logger import ILogObserver
+    from twisted.python.components import Componentized
+
+    from ahpd.daemon.log import BoundedFile, observer
+
+    twistd: Mapping[str, Any] = options.parent or {}
+
+    class Root(MultiService):
+        def setServiceParent(self, parent: Any) -> None:
+            super().setServiceParent(parent)  # type: ignore[no-untyped-call]
+            if isinstance(parent, Componentized) and not twistd.get("syslog"):
+                name = twistd.get("logfile") or ("-" if twistd.get("nodaemon") else "twistd.log")
+                file = sys.stdout if name == "-" else BoundedFile(Path(name).absolute())
+                parent.setComponent(ILogObserver, observer(file, secrets))
+
+    root = Root()  # type: ignore[no-untyped-call]
+    service.setServiceParent(root)
+    return root
 
 
 def _leave_failed() -> None:

@@ -52,3 +52,16 @@ def test_a_port_in_use_is_words_and_a_status(command, taken_port):
 def test_behind_twistd_a_port_in_use_is_a_status_too(command, taken_port):
     done = command.run("--pidfile=", "ahpd", "--port", str(taken_port), program=(FOUND,), status=1)
     assert "cannot listen on 127.0.0.1" in done.stderr
+
+
+def test_its_log_is_ahpds_where_twistd_was_told_to_write_it(command, tmp_path):
+    log = tmp_path / "host.log"
+    where = (FOUND, "--pidfile=", "-n", f"--logfile={log}")
+    host = command.serve("ahpd", "--port", "0", "--connection-token", "s3cret-word", program=where)
+    assert next_line(host).startswith("listening on ws://127.0.0.1:")
+    status, out, _ = host.end(signal.SIGTERM)
+    assert (status, out) == (0, "")
+    lines = log.read_text().splitlines()
+    assert any(line.endswith(" info SIGTERM: draining") for line in lines)
+    assert not any("s3cret-word" in line for line in lines)
+    assert log.stat().st_mode & 0o077 == 0
