@@ -68,10 +68,14 @@ class AgentProcess:
     # -- to the program -----------------------------------------------------------
 
     def send(self, value: Any) -> None:
-        """Write one JSON value as a line. Raises `AgentFailure` where the input piles up."""
-        self._child.write(encode(value) + b"\n")
+        """Write one JSON value as a line. Raises `AgentFailure` where the input piles up.
+
+        What waits before this line counts, so that one large line is no sign of a
+        program that does not read.
+        """
         if self._child.pending_input > MAX_PENDING_INPUT:
             raise self._fail(f"{self.what} does not read its input", NOT_READING)
+        self._child.write(encode(value) + b"\n")
 
     # -- from the program ---------------------------------------------------------
 

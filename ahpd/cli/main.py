@@ -30,7 +30,10 @@ class LazyCommand(click.Command):
         return command.make_context(*args, **kwargs)
 
 
-@click.group(invoke_without_command=True, context_settings={"max_content_width": 100})
+@click.group(
+    invoke_without_command=True,
+    context_settings={"max_content_width": 100, "help_option_names": ["-h", "--help"]},
+)
 @host_flags
 @json_flag
 @click.option("--version", is_flag=True, help="Show the version and exit.")

@@ -116,7 +116,10 @@ class StdioConnection(Protocol):
             self._end("no peer could be made")
 
     def dataReceived(self, data: bytes) -> None:
-        for line in self._lines.feed(data):
+        self._read(self._lines.feed(data))
+
+    def _read(self, lines: list[bytes | LineTooLong]) -> None:
+        for line in lines:
             if self._why is not None or self._handler is None:
                 return
             if isinstance(line, LineTooLong):
@@ -134,7 +137,8 @@ class StdioConnection(Protocol):
         self.send(message_frame({"jsonrpc": "2.0", "id": None, "error": error}))
 
     def readConnectionLost(self) -> None:
-        """End of input."""
+        """End of input; its last line may lack its newline."""
+        self._read(self._lines.finish())
         self._end("end of input")
 
     def writeConnectionLost(self) -> None:

@@ -13,10 +13,16 @@ from autobahn.websocket import USES_NVX
 from twisted.application.service import Service
 from twisted.internet.defer import Deferred
 from twisted.internet.endpoints import serverFromString
-from twisted.internet.interfaces import IAddress, IListeningPort, IReactorTime
+from twisted.internet.interfaces import (
+    IAddress,
+    IListeningPort,
+    IProtocolNegotiationFactory,
+    IReactorTime,
+)
 from twisted.internet.protocol import Factory
 from twisted.logger import Logger
 from twisted.python.failure import Failure
+from zope.interface import implementer
 
 from ahpd.interfaces import IPeerFactory
 from ahpd.transports.admission import Policy
@@ -200,19 +206,21 @@ class WebSocketListener(Service):
 
     def arrive(self) -> Arrival | None:
         """The protocol of a new connection, or None to drop it unheard."""
-        limit = self.settings.max_connections + self.settings.max_arriving
-        if len(self._arrivals) >= limit:
+        limit = self.settings.max_arriving
+        strangers = len(self._arrivals) - len(self._open)
+        if strangers >= limit:
             if not self._full_said:
                 self._full_said = True
-                _log.warn("{limit} connections are open; more are dropped", limit=limit)
+                _log.warn("{limit} connections are not admitted yet; more are dropped", limit=limit)
             return None
+        if strangers < limit // 2:
+            self._full_said = False
         arrival = Arrival(self)
         self._arrivals.add(arrival)
         return arrival
 
     def left(self, arrival: Arrival) -> None:
         self._arrivals.discard(arrival)
-        self._full_said = False
         if not self._arrivals:
             emptied, self._emptied = self._emptied, []
             for waiter in emptied:
@@ -241,11 +249,17 @@ class WebSocketListener(Service):
         return answer if isinstance(answer, Response) else self._site.open()
 
 
+@implementer(IProtocolNegotiationFactory)
 class _ArrivalFactory(Factory):
     noisy = False
 
     def __init__(self, listener: WebSocketListener) -> None:
         self._listener = listener
+
+    def acceptableProtocols(self) -> list[bytes]:
+        """What is agreed on under TLS: a client that offers protocols is turned away by a
+        factory that names none."""
+        return [b"http/1.1"]
 
     def buildProtocol(self, addr: IAddress | None) -> Arrival | None:
         return self._listener.arrive()

@@ -69,6 +69,13 @@ class LineReader:
             return
         self._partial += data[start:]
 
+    def finish(self) -> list[bytes | LineTooLong]:
+        """The stream is over: its last line, which may lack its newline."""
+        lines: list[bytes | LineTooLong] = []
+        if self._partial or self._skipping:
+            self._end_line(b"", 0, 0, lines)
+        return lines
+
     @property
     def held(self) -> int:
         """Bytes of an unfinished line held now."""

@@ -111,11 +111,20 @@ async def test_a_missing_program_is_an_agent_failure(reactor, supervisor):
 async def test_a_program_that_does_not_read_is_given_up(start, monkeypatch):
     monkeypatch.setattr("ahpd.agents.process.MAX_PENDING_INPUT", 1_000_000)
     process = start("signal.pause()")
-    for _ in range(10):
+    for _ in range(11):
         process.send("x" * 100_000)
     with pytest.raises(AgentFailure, match="does not read its input"):
         process.send("x" * 100_000)
     assert not process.alive
+    await process.end(0.05)
+
+
+@pytest_twisted.ensureDeferred
+async def test_one_large_line_is_no_sign_of_a_program_that_does_not_read(start, monkeypatch):
+    monkeypatch.setattr("ahpd.agents.process.MAX_PENDING_INPUT", 1_000_000)
+    process = start("line = sys.stdin.readline()\nprint(len(line), flush=True)\nsignal.pause()")
+    process.send("x" * 3_000_000)
+    assert await process.lines() == [b"3000003"]
     await process.end(0.05)
 
 

@@ -61,13 +61,15 @@ def certificate(tmp_path):
 
 
 @TLS_WARNINGS
+@pytest.mark.parametrize("offered", [None, [b"http/1.1"], [b"h2", b"http/1.1"]])
 @pytest_twisted.ensureDeferred
-async def test_tls_by_its_endpoint_string(listening, kit, certificate):
+async def test_tls_by_its_endpoint_string(listening, kit, certificate, offered):
     key, cert = certificate
     host = await listening(endpoint=f"ssl:0:interface=127.0.0.1:privateKey={key}:certKey={cert}")
     assert host.url.startswith("wss://127.0.0.1:")
     port = host.address.port
-    trust = optionsForClientTLS("localhost", Certificate.loadPEM(cert.read_bytes()))
+    authority = Certificate.loadPEM(cert.read_bytes())
+    trust = optionsForClientTLS("localhost", authority, acceptableProtocols=offered)
     endpoint = wrapClientTLS(trust, clientFromString(reactor, f"tcp:127.0.0.1:{port}"))
     client = await connect(
         reactor, f"wss://localhost:{port}", kit.peers(), token="secret", endpoint=endpoint

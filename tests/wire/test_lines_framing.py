@@ -59,3 +59,16 @@ def test_lines_do_not_depend_on_where_the_stream_was_cut(lines, cuts):
         elif line:
             expected.append(line)
     assert whole == expected
+
+
+def test_the_last_line_may_lack_its_newline():
+    reader = LineReader(10)
+    assert reader.feed(b"one\ntwo\r") == [b"one"]
+    assert reader.finish() == [b"two"]
+    assert reader.finish() == []
+
+
+def test_a_last_line_that_was_too_long_is_told_once():
+    reader = LineReader(3)
+    assert len(reader.feed(b"toolong")) == 1
+    assert reader.finish() == []
