@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ahpd.protocol import State
-from ahpd.protocol.status import ACTIVITY_MASK, ERROR, INPUT_NEEDED, with_activity
+from ahpd.protocol.status import ACTIVITY_MASK, ERROR, INPUT_NEEDED, IS_ARCHIVED, with_activity
 from ahpd.protocol.timestamps import instant
 
 #: What a client's row never moves in, and a change never carries.
@@ -64,7 +64,7 @@ def summary_of(resource: str, created_at: str, state: State) -> State:
         "createdAt": created_at,
         "modifiedAt": modified_at(state, created_at),
         "chats": [
-            {field: chat[field] for field in _OF_A_CHAT if field in chat}
+            _compact(chat)
             for chat in state["chats"]
             if chat.get("origin", {}).get("kind") != "tool"
         ],
@@ -75,6 +75,17 @@ def summary_of(resource: str, created_at: str, state: State) -> State:
         if field in state:
             summary[field] = state[field]
     return summary
+
+
+def _compact(chat: State) -> State:
+    """A chat as the catalogue lists it (schema: SessionChatSummary).
+
+    An archived one says so beside its status too, which is what a client of 0.9 reads.
+    """
+    row = {field: chat[field] for field in _OF_A_CHAT if field in chat}
+    if chat["status"] & IS_ARCHIVED:
+        row["archived"] = True
+    return row
 
 
 def changes_between(before: State, after: State) -> State:

@@ -28,13 +28,16 @@ def node_modules() -> str:
     modules = NODE_CACHE / "node_modules"
     if not (modules / "ws").is_dir():
         NODE_CACHE.mkdir(parents=True, exist_ok=True)
-        done = subprocess.run(
-            ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(NODE_CACHE), _WS],
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        try:
+            done = subprocess.run(
+                ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(NODE_CACHE), _WS],
+                capture_output=True,
+                text=True,
+                timeout=120,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise NotMeasured(f"npm install {_WS} took more than {error.timeout} s") from None
         if done.returncode:
             raise NotMeasured(f"npm install {_WS} failed: {done.stderr.strip()[-500:]}")
     return str(modules)

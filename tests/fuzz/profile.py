@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
 LONG = os.environ.get("AHPD_LONG", "") not in ("", "0")
-FACTOR = int(os.environ.get("AHPD_LONG_FACTOR", "20"))
+FACTOR = int(os.environ.get("AHPD_LONG_FACTOR", "8"))
 
 marks = [pytest.mark.long] if LONG else []
 

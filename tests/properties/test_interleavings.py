@@ -7,7 +7,9 @@ reaches that client twice and nothing is lost.
 
 import contextlib
 import itertools
+import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -323,9 +325,14 @@ class Interleavings(RuleBasedStateMachine):
             assert not [seq for seq in said if seq > last and probe.client_id not in self.stalled]
 
 
+# As tests/fuzz: a bounded, repeatable run among the tests, a long random one apart.
+LONG = os.environ.get("AHPD_LONG", "") not in ("", "0")
+pytestmark = [pytest.mark.long] if LONG else []
+
 Interleavings.TestCase.settings = settings(
-    max_examples=60,
+    max_examples=1500 if LONG else 60,
     stateful_step_count=40,
+    derandomize=not LONG,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )

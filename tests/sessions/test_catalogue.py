@@ -246,3 +246,18 @@ def test_active_clients_are_held_as_they_were_sent(host):
 def test_what_a_session_does_not_do_is_refused_in_words(host, kind, words):
     host.session()
     assert words in host.dispatch(S1, kind)
+
+
+def test_an_archived_chat_says_so_in_the_row_for_older_clients_too(sessions_host):
+    host = sessions_host()
+    session = host.session()
+    host.service.create_chat({"channel": session, "chat": "ahp-chat:/peer"})
+    host.turn(host.chat())
+    host.dispatch("ahp-chat:/peer", "chat/isArchivedChanged", isArchived=True)
+    lead, peer = host.listing({})["items"][0]["chats"]
+    assert "archived" not in lead
+    assert peer["archived"] is True
+    host.clock.advance(1)
+    assert host.told("root/sessionSummaryChanged")[-1]["changes"]["chats"][1]["archived"] is True
+    host.dispatch("ahp-chat:/peer", "chat/isArchivedChanged", isArchived=False)
+    assert "archived" not in host.listing({})["items"][0]["chats"][1]
