@@ -1,5 +1,6 @@
 """The `ahpd` command. Nothing here imports Twisted before a host is to run."""
 
+import gc
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -52,6 +53,9 @@ def root(context: click.Context, version: bool) -> int | None:
         context.exit()
     if context.invoked_subcommand is not None:
         return None
+    # What is imported now stays for good, and a collection in the middle of it finds
+    # nothing; `Lifecycle` turns the collector on again once the host is ready.
+    gc.disable()
     from ahpd.cli.foreground import run
 
     return run(context, configuration(launch(context)))

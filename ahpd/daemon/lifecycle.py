@@ -132,6 +132,7 @@ class Lifecycle(Service):
             return
         self._announce(url)
         self._announced = True
+        gc.enable()
         self._tell("READY=1", f"STATUS=listening on {url}" if url else "STATUS=serving stdio")
         self._reactor.callLater(_A_TURN, self._prepare_more)
 
