@@ -6,8 +6,7 @@ and change no state; what came of them arrives as `automation/set`.
 
 from typing import Final
 
-from ahpd.protocol import Action, State
-from ahpd.protocol.reducers import keyed
+from ahpd.protocol import Action, State, keyed
 from ahpd.protocol.reducers.dispatch import Handler, reducer
 
 

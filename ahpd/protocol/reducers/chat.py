@@ -7,8 +7,7 @@ another state, and is replaced where it changes.
 
 from typing import Final
 
-from ahpd.protocol import Action, State
-from ahpd.protocol.reducers import keyed
+from ahpd.protocol import Action, State, keyed
 from ahpd.protocol.reducers.chat_input_requests import HANDLERS as INPUT_REQUESTS
 from ahpd.protocol.reducers.chat_pending_messages import HANDLERS as PENDING_MESSAGES
 from ahpd.protocol.reducers.chat_tool_calls import HANDLERS as TOOL_CALLS

@@ -2,8 +2,7 @@
 
 from typing import Final
 
-from ahpd.protocol import Action, State
-from ahpd.protocol.reducers import keyed
+from ahpd.protocol import Action, State, keyed
 from ahpd.protocol.reducers.dispatch import Handler
 
 

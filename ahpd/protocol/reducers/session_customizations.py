@@ -7,8 +7,7 @@ SessionCustomizationToggledAction, SessionMcpServerStateChangedAction).
 from collections.abc import Callable
 from typing import Final
 
-from ahpd.protocol import Action, State
-from ahpd.protocol.reducers import keyed
+from ahpd.protocol import Action, State, keyed
 from ahpd.protocol.reducers.dispatch import Handler
 from ahpd.protocol.reducers.fields import assign, replace
 
