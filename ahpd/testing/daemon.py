@@ -366,6 +366,7 @@ class Daemon:
         for pid in self.left():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+        await self.until(lambda: not self.left(), "the end of what was killed")
 
     async def __aenter__(self) -> Self:
         return await self.start()
