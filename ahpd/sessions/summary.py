@@ -82,7 +82,7 @@ def _compact(chat: State) -> State:
 
     An archived one says so beside its status too, which is what a client of 0.9 reads.
     """
-    row = {field: chat[field] for field in _OF_A_CHAT if field in chat}
+    row: State = {field: chat[field] for field in _OF_A_CHAT if field in chat}
     if chat["status"] & IS_ARCHIVED:
         row["archived"] = True
     return row
