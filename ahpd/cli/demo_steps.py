@@ -18,6 +18,7 @@ from ahpd.cli.turn_view import TurnView
 from ahpd.client import Client, Reconnected
 from ahpd.protocol import State
 from ahpd.protocol.text import plain
+from ahpd.protocol.timestamps import stamp
 from ahpd.protocol.uris import ROOT
 
 #: What the demo agent is asked: directives it runs in order, and a text it says back.
@@ -306,4 +307,4 @@ def _text(parts: list[State], kind: str) -> str:
 
 
 def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return stamp(datetime.now(UTC))

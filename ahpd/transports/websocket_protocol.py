@@ -15,7 +15,6 @@ from autobahn.twisted.websocket import WebSocketClientProtocol, WebSocketServerP
 from twisted.internet.interfaces import (
     IDelayedCall,
     IReactorTime,
-    ISSLTransport,
     ITCPTransport,
     IUNIXTransport,
 )
@@ -320,8 +319,3 @@ class ClientConnection(WebSocketConnection, WebSocketClientProtocol):  # type: i
     def send(self, frame: Frame) -> None:
         if not self._ending:
             self.sendFrame(opcode=1, payload=frame.payload)
-
-
-def is_secure(transport: Any) -> bool:
-    """Whether a connection is under TLS."""
-    return bool(ISSLTransport.providedBy(transport))
