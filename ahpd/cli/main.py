@@ -64,6 +64,9 @@ def root(context: click.Context, version: bool) -> int | None:
 for _command in (start, stop, restart, status, config, completion):
     root.add_command(_command)
 root.add_command(
+    LazyCommand("sessions", "ahpd.cli.sessions", "Move sessions between hosts, as JSON lines.")
+)
+root.add_command(
     LazyCommand("demo", "ahpd.cli.demo", "Run a host and a client, and show a turn between them.")
 )
 

@@ -41,22 +41,35 @@ def json_flag(function: Decorated) -> Decorated:
 
 def host_flags(function: Decorated) -> Decorated:
     """Add a flag for every option, and `--config-file`."""
+    return option_flags(*(option.name for option in OPTIONS))(function)
 
+
+def option_flags(*names: str) -> Callable[[Decorated], Decorated]:
+    """Add the flags of the options with these names, and `--config-file`."""
+
+    def decorate(function: Decorated) -> Decorated:
+        function = _config_file_flag(function)
+        for option in reversed(OPTIONS):
+            if option.name in names:
+                function = _host_flag(option)(function)
+        return function
+
+    return decorate
+
+
+def _config_file_flag(function: Decorated) -> Decorated:
     def noted(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
         if value is not None:
             given = Path(value)
             context.meta[_FILE] = value if given.is_absolute() else str(_here() / given)
 
-    function = click.option(
+    return click.option(
         "--config-file",
         metavar="FILE",
         expose_value=False,
         callback=noted,
         help="Read this file in place of the one in the configuration directory.",
     )(function)
-    for option in reversed(OPTIONS):
-        function = _host_flag(option)(function)
-    return function
 
 
 def _host_flag(option: Option) -> Callable[[Decorated], Decorated]:

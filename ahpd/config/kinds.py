@@ -229,6 +229,45 @@ class FilePath:
 
 
 @attrs.frozen
+class FolderPath:
+    """A directory that is made when it is missing; it comes out absolute."""
+
+    allowed: str = "the path of a directory, which is made when it is missing"
+    metavar: str = "DIRECTORY"
+
+    def check(self, value: object, base: Path) -> Path:
+        if not isinstance(value, str) or not value or "\0" in value:
+            raise WrongValue(describe(value), self.allowed)
+        path = _absolute(value, base)
+        if path.exists() and not path.is_dir():
+            raise WrongValue(f"{describe(value)}, which is no directory", self.allowed)
+        return path
+
+    def parse(self, text: str, base: Path) -> Path:
+        return self.check(text, base)
+
+
+@attrs.frozen
+class Choice:
+    """One of a few words."""
+
+    words: tuple[str, ...]
+    metavar: str = "WORD"
+
+    @property
+    def allowed(self) -> str:
+        return " or ".join(self.words)
+
+    def check(self, value: object, base: Path) -> str:
+        if not isinstance(value, str) or value not in self.words:
+            raise WrongValue(describe(value), self.allowed)
+        return value
+
+    def parse(self, text: str, base: Path) -> str:
+        return self.check(text, base)
+
+
+@attrs.frozen
 class Directories:
     """A list of directories that are there; it comes out as absolute paths."""
 

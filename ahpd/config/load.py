@@ -108,6 +108,7 @@ def load(
     path, found = (config_file, True) if config_file else places.find_file(environ)
     values = {declared.name: Value(declared.default, Source.DEFAULT) for declared in OPTIONS}
     values["paths"] = Value((directory,), Source.DEFAULT)
+    values["data_directory"] = Value(places.data_directory(environ), Source.DEFAULT)
     warnings: list[str] = []
     if found:
         from_file, warnings = _check(document.read(path))

@@ -20,6 +20,11 @@ def state_directory(environ: Mapping[str, str]) -> Path:
     return _base(environ, "XDG_STATE_HOME", ".local/state")
 
 
+def data_directory(environ: Mapping[str, str]) -> Path:
+    """`$XDG_DATA_HOME/ahpd`, or `~/.local/share/ahpd`."""
+    return _base(environ, "XDG_DATA_HOME", ".local/share")
+
+
 def _base(environ: Mapping[str, str], variable: str, below_home: str) -> Path:
     value = environ.get(variable, "")
     # The XDG specification has a relative path ignored.

@@ -14,9 +14,11 @@ import attrs
 from ahpd.config.endpoints import is_local, tcp_endpoint
 from ahpd.config.kinds import (
     MIB,
+    Choice,
     Directories,
     Endpoint,
     FilePath,
+    FolderPath,
     HostName,
     Integer,
     Kind,
@@ -155,6 +157,12 @@ class Settings:
         default=32 * MIB,
         unset="33554432 (32 MiB)",
     )
+    attachment_fetch_limit_bytes: int = option(
+        Integer(1, zero="any size"),
+        "How many bytes an attachment that only its client has may say it has, to be asked for.",
+        default=32 * MIB,
+        unset="33554432 (32 MiB)",
+    )
     demo: bool | None = option(
         Switch("no-demo"),
         "Offer the demo agent.",
@@ -181,6 +189,27 @@ class Settings:
         default=(),
         unset="none",
         singular="allowed-host",
+    )
+    sessions: str = option(
+        Choice(("file", "memory")),
+        "Where sessions are kept: in a file, or in memory until the host ends.",
+        default="file",
+    )
+    data_directory: Path | None = option(
+        FolderPath(),
+        "The directory that sessions and their attachments are kept in.",
+        unset="$XDG_DATA_HOME/ahpd, or ~/.local/share/ahpd",
+    )
+    """Never None in what `ahpd.config.load` made. Without one, nothing is kept in files."""
+    sessions_sync: str = option(
+        Choice(("process", "power")),
+        "What kept sessions survive: the end of the process at any moment, or a power cut too.",
+        default="process",
+    )
+    closed_chats: str = option(
+        Choice(("hidden", "delete")),
+        "What becomes of what an agent keeps of a chat that is closed: hidden leaves it unlisted.",
+        default="hidden",
     )
     listens: bool = attrs.field()
     """Whether a WebSocket listener is opened; no option of its own, see `stdio`."""

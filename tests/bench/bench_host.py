@@ -26,7 +26,7 @@ from zope.interface import implementer
 
 from ahpd.app import make_host
 from ahpd.config.settings import Settings
-from ahpd.interfaces import IAgent, IAgentChat
+from ahpd.interfaces import AgentAbilities, IAgent, IAgentChat
 
 LIST_ROUNDS = 15
 
@@ -101,6 +101,7 @@ class BenchAgent:
     """An agent with nothing behind it."""
 
     provider = "bench"
+    abilities = AgentAbilities()
 
     def info(self):
         return {

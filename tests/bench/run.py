@@ -25,7 +25,9 @@ import bench_replay
 import bench_sessions
 import bench_snapshot
 import bench_start
+import bench_store
 import bench_stream
+import bench_wake
 from report import Figure, NotMeasured, Skipped, print_figures, write_json
 
 BENCHES: tuple[ModuleType, ...] = (
@@ -37,6 +39,8 @@ BENCHES: tuple[ModuleType, ...] = (
     bench_start,
     bench_sessions,
     bench_stream,
+    bench_store,
+    bench_wake,
 )
 
 

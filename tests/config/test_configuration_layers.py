@@ -1,5 +1,7 @@
 """Flags over the file over the defaults, and options that contradict one another."""
 
+from pathlib import Path
+
 import pytest
 
 from ahpd.config.errors import ConfigError
@@ -23,6 +25,20 @@ def test_the_default_directory_is_where_it_was_started(place, tmp_path):
     assert len(settings.paths) == 2
 
 
+def test_sessions_are_kept_in_the_data_directory_of_the_person(place, tmp_path):
+    settings = place.load().settings()[0]
+    assert (settings.sessions, settings.sessions_sync) == ("file", "process")
+    assert settings.data_directory == place.home / ".local" / "share" / "ahpd"
+    assert not settings.data_directory.exists()
+    place.environ["XDG_DATA_HOME"] = "/data"
+    assert place.load().get("data_directory") == Path("/data/ahpd")
+    place.write("dataDirectory: kept\nsessions: memory\nsessionsSync: power\n")
+    settings = place.load().settings()[0]
+    assert settings.data_directory == place.directory / "kept"
+    assert (settings.sessions, settings.sessions_sync) == ("memory", "power")
+    assert place.load(data_directory="here").get("data_directory") == place.work / "here"
+
+
 def test_a_switch_in_the_file_is_turned_off_by_its_flag(place):
     place.write("stdio: true\ndemo: true\n")
     assert place.load(stdio=False).get("stdio") is False
@@ -43,7 +59,7 @@ def test_settings_made_by_hand_have_the_documented_defaults():
 
 
 def test_the_token_is_in_no_repr():
-    assert "hidden" not in repr(Settings(connection_token="hidden"))
+    assert "s3cret" not in repr(Settings(connection_token="s3cret"))
 
 
 # -- the token -------------------------------------------------------------------

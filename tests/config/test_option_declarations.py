@@ -18,6 +18,7 @@ ROOT = Path(__file__).parent.parent.parent
 PROMISED = {
     "host", "port", "paths", "connectionToken", "connectionTokenFile", "withoutConnectionToken",
     "stdio", "wire", "deltaWindowMs", "clientQueueBytes", "replayBytes", "demo",
+    "sessions", "dataDirectory", "sessionsSync", "closedChats",
 }  # fmt: skip
 
 

@@ -1,0 +1,1 @@
+"""Where sessions are kept: what is behind `ahpd.interfaces.stores.ISessionStore`."""
