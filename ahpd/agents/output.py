@@ -5,10 +5,10 @@ is opened before anything is appended to it, and a tool call goes through its st
 in order.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from ahpd.interfaces import ITurnOutput
+from ahpd.interfaces import InputAnswer, ITurnOutput, IWorkerOutput, ToolAnswer
 from ahpd.protocol import Action, State
 
 _DELTA: Final = {"markdown": "chat/delta", "reasoning": "chat/reasoning"}
@@ -44,18 +44,21 @@ class TextPart:
 class ToolCall:
     """A tool call from its first word to its result. Made by `TurnWriter.tool_call`.
 
-    `input` any number of times, then `ready`, then one of `complete` and `fail`;
-    another order is a `RuntimeError`, because clients could not follow it.
+    `input` any number of times, then `ready`, then one of `complete` and `fail`; a call
+    that asks first is awaited with `confirmed` between them, and one that a client runs
+    with `client_result` in place of its end. Another order is a `RuntimeError`, because
+    clients could not follow it.
     """
 
-    def __init__(self, emit: Callable[[Action], None], turn_id: str, id: str) -> None:  # noqa: A002
+    def __init__(self, output: ITurnOutput, id: str) -> None:  # noqa: A002
         self.id = id
-        self._emit = emit
-        self._turn_id = turn_id
+        self._output = output
         self._stage = "streaming"
 
     def _say(self, kind: str, **fields: Any) -> None:
-        self._emit({"type": kind, "turnId": self._turn_id, "toolCallId": self.id, **fields})
+        self._output.emit(
+            {"type": kind, "turnId": self._output.turn_id, "toolCallId": self.id, **fields}
+        )
 
     def _move(self, *allowed: str, to: str) -> None:
         if self._stage not in allowed:
@@ -67,17 +70,74 @@ class ToolCall:
         self._move("streaming", to="streaming")
         self._say("chat/toolCallDelta", content=piece)
 
-    def ready(self, message: str, tool_input: str | None = None) -> None:
-        """The input is whole and the tool runs without asking; `message` says what it does."""
-        self._move("streaming", to="running")
-        fields: dict[str, Any] = {"invocationMessage": message, "confirmed": "not-needed"}
+    def ready(
+        self,
+        message: str,
+        tool_input: str | None = None,
+        *,
+        ask: bool = False,
+        confirmed: str = "not-needed",
+        options: Sequence[State] = (),
+        **fields: Any,
+    ) -> None:
+        """The input is whole, and the tool runs; `message` says what it does.
+
+        With `ask` it waits to be allowed (await `confirmed`); `options` are what a person
+        may pick (schema: ConfirmationOption). `fields` are more of `chat/toolCallReady`.
+        """
+        self._move("streaming", to="waiting to be allowed" if ask else "running")
+        if not ask:
+            fields["confirmed"] = confirmed
         if tool_input is not None:
             fields["toolInput"] = tool_input
-        self._say("chat/toolCallReady", **fields)
+        if options:
+            fields["options"] = list(options)
+        self._say("chat/toolCallReady", invocationMessage=message, **fields)
 
-    def complete(self, message: str, content: Sequence[State] = ()) -> None:
-        """It did what it should; `message` says what, in the past tense."""
-        self._finish({"success": True, "pastTenseMessage": message, "content": list(content)})
+    async def confirmed(self) -> ToolAnswer:
+        """What was decided about a call that asked: it runs now, or it is over."""
+        if self._stage != "waiting to be allowed":
+            raise RuntimeError(f"tool call {self.id} is {self._stage} and waits for nobody")
+        answer = await self._output.confirmed(self.id)
+        self._stage = "running" if answer.approved else "cancelled"
+        return answer
+
+    async def client_result(self) -> Mapping[str, Any]:
+        """What its client made of it (schema: ToolCallResult); the call is over."""
+        if self._stage != "running":
+            raise RuntimeError(f"tool call {self.id} is {self._stage} and runs nowhere")
+        result = await self._output.client_result(self.id)
+        self._stage = "completed"
+        return result
+
+    def worker(self, message: Mapping[str, Any], title: str) -> IWorkerOutput:
+        """The worker this call spawned, prompted with `message` (schema: Message)."""
+        if self._stage != "running":
+            raise RuntimeError(f"tool call {self.id} is {self._stage} and spawns no worker")
+        return self._output.worker(self.id, message, title)
+
+    def content(self, content: Sequence[State]) -> None:
+        """All that the running tool has produced so far (schema: ToolResultContent)."""
+        self._move("running", to="running")
+        self._say("chat/toolCallContentChanged", content=list(content))
+
+    def complete(
+        self, message: str, content: Sequence[State] = (), *, review: bool = False
+    ) -> None:
+        """It did what it should; `message` says what, in the past tense.
+
+        With `review` the result waits to be let through (await `result_confirmed`).
+        """
+        result = {"success": True, "pastTenseMessage": message, "content": list(content)}
+        self._finish(result, review)
+
+    async def result_confirmed(self) -> ToolAnswer:
+        """What was decided about a result that waited."""
+        if self._stage != "waiting for review":
+            raise RuntimeError(f"tool call {self.id} is {self._stage} and waits for nobody")
+        answer = await self._output.result_confirmed(self.id)
+        self._stage = "completed" if answer.approved else "cancelled"
+        return answer
 
     def fail(self, message: str, error: str, content: Sequence[State] = ()) -> None:
         """It did not; `error` says why."""
@@ -90,9 +150,22 @@ class ToolCall:
             }
         )
 
-    def _finish(self, result: State) -> None:
-        self._move("running", to="completed")
-        self._say("chat/toolCallComplete", result=result)
+    def _finish(self, result: State, review: bool = False) -> None:
+        self._move("running", to="waiting for review" if review else "completed")
+        fields = {"requiresResultConfirmation": True} if review else {}
+        self._say("chat/toolCallComplete", result=result, **fields)
+
+
+class Question:
+    """What a person was asked. Made by `TurnWriter.question`."""
+
+    def __init__(self, output: ITurnOutput, id: str) -> None:  # noqa: A002
+        self.id = id
+        self._output = output
+
+    async def answered(self) -> InputAnswer:
+        """What was answered."""
+        return await self._output.answered(self.id)
 
 
 class TurnWriter:
@@ -129,10 +202,17 @@ class TurnWriter:
         """Open a part of thinking."""
         return self._part("reasoning", text)
 
-    def tool_call(self, name: str, display_name: str, intention: str | None = None) -> ToolCall:
-        """Begin a tool call whose input is still to come."""
-        call = ToolCall(self._output.emit, self._output.turn_id, self._id())
-        action = {
+    def tool_call(
+        self,
+        name: str,
+        display_name: str,
+        intention: str | None = None,
+        *,
+        client: str | None = None,
+    ) -> ToolCall:
+        """Begin a tool call whose input is still to come; `client` runs it where one is named."""
+        call = ToolCall(self._output, self._id())
+        action: State = {
             "type": "chat/toolCallStart",
             "turnId": self._output.turn_id,
             "toolCallId": call.id,
@@ -141,8 +221,25 @@ class TurnWriter:
         }
         if intention is not None:
             action["intention"] = intention
+        if client is not None:
+            action["contributor"] = {"kind": "client", "clientId": client}
         self._output.emit(action)
         return call
+
+    def question(self, message: str, *questions: State, url: str | None = None) -> Question:
+        """Ask the person (schema: ChatInputQuestion); `message` stands above the questions."""
+        question = Question(self._output, self._id())
+        request: State = {"id": question.id, "message": message}
+        if questions:
+            request["questions"] = list(questions)
+        if url is not None:
+            request["url"] = url
+        self._output.emit({"type": "chat/inputRequested", "request": request})
+        return question
+
+    def ends_at(self, point: str) -> None:
+        """Where the turn ends, in the backend's own name (`ITurnOutput.ended_at`)."""
+        self._output.ended_at(point)
 
     def usage(self, input_tokens: int, output_tokens: int, model: str | None = None) -> None:
         """Report what the turn has used so far."""

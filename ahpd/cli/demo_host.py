@@ -135,6 +135,7 @@ class DemoHost(ProcessProtocol):
             *("--host", "127.0.0.1", "--port", "0"),
             *("--connection-token-file", str(self._place.token_file)),
             *("--path", str(self._place.workspace)),
+            *("--sessions", "memory"),
             "--demo",
         ]
 

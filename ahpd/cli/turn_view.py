@@ -7,7 +7,9 @@ from ahpd.client.envelope import ActionEnvelope
 
 
 class TurnView:
-    """Shows the actions of one turn. While `hold` is in force they wait until `release`.
+    """Shows the actions of one turn, and its chat's questions, which name no turn.
+
+    While `hold` is in force they wait until `release`.
 
     What a reconnect replays is shown under a label of its own, so that it is plain
     what came live and what came after.
@@ -26,8 +28,11 @@ class TurnView:
             "chat/delta": self._text,
             "chat/reasoning": self._text,
             "chat/toolCallStart": self._tool_started,
-            "chat/toolCallReady": self._tool_runs,
+            "chat/toolCallReady": self._tool_ready,
+            "chat/toolCallConfirmed": self._tool_decided,
             "chat/toolCallComplete": self._tool_done,
+            "chat/inputRequested": self._question,
+            "chat/inputCompleted": self._answered,
             "chat/usage": self._usage,
             "chat/error": self._error,
         }
@@ -58,7 +63,7 @@ class TurnView:
         if (
             show is not None
             and envelope.rejection is None
-            and envelope.action.get("turnId") == self._turn_id
+            and envelope.action.get("turnId", self._turn_id) == self._turn_id
         ):
             show(envelope)
 
@@ -93,8 +98,17 @@ class TurnView:
     def _tool_started(self, envelope: ActionEnvelope) -> None:
         self._tools[envelope.action["toolCallId"]] = envelope.action["displayName"]
 
-    def _tool_runs(self, envelope: ActionEnvelope) -> None:
-        self._said("tool", self._tools.get(envelope.action["toolCallId"], "a tool"), "tool")
+    def _tool_ready(self, envelope: ActionEnvelope) -> None:
+        name = self._tools.get(envelope.action["toolCallId"], "a tool")
+        if envelope.action.get("confirmed") is None:
+            self._said("asks", f"{name}: may it run?", "tool")
+        else:
+            self._said("tool", name, "tool")
+
+    def _tool_decided(self, envelope: ActionEnvelope) -> None:
+        approved = envelope.action["approved"]
+        words = "allowed" if approved else envelope.action.get("reason", "denied")
+        self._said("", f"→ {words}", "quiet" if approved else "bad")
 
     def _tool_done(self, envelope: ActionEnvelope) -> None:
         result = envelope.action["result"]
@@ -105,6 +119,17 @@ class TurnView:
             self._said("", "→ " + " ".join(texts), "quiet")
         else:
             self._said("", "failed: " + (result.get("error") or {}).get("message", ""), "bad")
+
+    def _question(self, envelope: ActionEnvelope) -> None:
+        request = envelope.action["request"]
+        asked = request.get("questions") or ()
+        words = request.get("message") or " ".join(question["message"] for question in asked)
+        options = [option["label"] for one in asked for option in one.get("options") or ()]
+        self._said("question", words + (f" ({', '.join(options)})" if options else ""), "tool")
+
+    def _answered(self, envelope: ActionEnvelope) -> None:
+        words = {"accept": "answered", "decline": "declined", "cancel": "called off"}
+        self._said("", "→ " + words[envelope.action["response"]], "quiet")
 
     def _usage(self, envelope: ActionEnvelope) -> None:
         usage = envelope.action["usage"]

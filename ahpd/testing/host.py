@@ -18,7 +18,7 @@ from twisted.python.failure import Failure
 
 from ahpd.app import Host, make_host
 from ahpd.config.settings import Settings
-from ahpd.interfaces import IAgent
+from ahpd.interfaces import IAgent, ISessionStore
 from ahpd.testing.agents import ScriptedAgent
 from ahpd.testing.client import ProbeClient
 from ahpd.testing.frames import FrameChecker
@@ -33,10 +33,17 @@ START: Final = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 class MemoryHost:
     """A started host. `agents` by provider; a `ScriptedAgent` alone where none are named.
 
-    `settings` are those of `ahpd.config.settings.Settings`.
+    `settings` are those of `ahpd.config.settings.Settings`. Its sessions are kept in memory,
+    in `kept` where a test gives a store (which another host may be given after this one).
     """
 
-    def __init__(self, agents: Mapping[str, IAgent] | None = None, **settings: Any) -> None:
+    def __init__(
+        self,
+        agents: Mapping[str, IAgent] | None = None,
+        *,
+        kept: ISessionStore | None = None,
+        **settings: Any,
+    ) -> None:
         self.clock = Clock()
         self.agent = ScriptedAgent()
         offered = {self.agent.provider: self.agent} if agents is None else agents
@@ -49,6 +56,7 @@ class MemoryHost:
             offered,
             now=lambda: START + timedelta(seconds=self.clock.seconds()),
             ids=lambda: f"id-{next(numbers)}",
+            kept=kept,
         )
         self.store = self.host.store
         self.clients: list[ProbeClient] = []

@@ -46,12 +46,24 @@ async def test_the_scripted_agent_holds_it():
     await check_agent(scripted, AgentContract(reactor=Clock(), endless="endless"))
 
 
+LOOK = {"clientId": "editor", "name": "look", "title": "Look"}
+
+
 @pytest.mark.parametrize("endless", ["/say a\n/sleep 600000", "/stream 10000000"])
 @pytest_twisted.ensureDeferred
 async def test_the_demo_agent_holds_it(reactor, supervisor, endless):
     await check_agent(
         lambda: DemoAgent(reactor, supervisor, pace_ms=0),
-        AgentContract(reactor=reactor, endless=endless),
+        AgentContract(
+            reactor=reactor,
+            endless=endless,
+            failing="/say a\n/tool look b\n/retry 1\n/say c",
+            delegating="/task reader what is there",
+            delegating_endlessly="/task reader /sleep 600000",
+            asking=["/ask Red?", "/confirm run it", '/client look {"at": 1}'],
+            client_tools=[LOOK],
+            config={"pace": "instant"},
+        ),
     )
     assert supervisor.children == (), "a closed chat left its process"
 

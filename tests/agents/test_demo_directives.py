@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import pytest_twisted
 
-from ahpd.agents.demo import program as demo_program
+from ahpd.agents import demo
 from ahpd.agents.demo.agent import DemoAgent
 from ahpd.interfaces import AgentFailure, ChatStart, TurnRequest
 from ahpd.testing.agent_contract import check_said
@@ -203,6 +203,18 @@ async def test_a_process_that_dies_between_turns_is_replaced(tell, chat, pause):
         ("/say", "/say takes a text: /say TEXT"),
         ("/think  ", "/think takes a text: /think TEXT"),
         ("/crash now", "/crash takes nothing, not 'now'"),
+        ("/ask  | a", "/ask takes a text: /ask TEXT [| CHOICE]..."),
+        ("/confirm run", "/confirm takes a name and a text: /confirm NAME TEXT"),
+        ("/client", "/client takes a tool and its input: /client TOOL [JSON]"),
+        ("/client look [1]", "/client: JSON must be an object, not '[1]'"),
+        ("/client look {", "/client: JSON must be an object, not '{'"),
+        ("/client look " + "[" * 100_000, "/client: JSON must be an object, not '[[["),
+        ("/task reader", "/task takes a name and a text: /task NAME TEXT"),
+        ("/background x", "/background takes a name and a number: /background NAME SECONDS"),
+        ("/background x 3601", "/background: SECONDS must be a whole number from 0 to 3600"),
+        ("/background a/b 1", "/background: NAME must be at most 64 letters"),
+        ("/retry 0", "/retry: N must be a whole number from 1 to 10, not '0'"),
+        ("/help me", "/help takes nothing, not 'me'"),
         ("/nonsense", "/nonsense is no directive of the demo agent; it knows /say, /think"),
         ("/", "/ is no directive of the demo agent"),
     ],
@@ -259,14 +271,16 @@ async def test_the_process_waits_for_the_first_turn_and_is_one_of_its_own(tell, 
 
 
 def test_the_program_imports_none_of_this_package():
-    tree = ast.parse(Path(demo_program.__file__).read_text())
+    folder = Path(demo.__file__).parent
+    files = [folder / "program.py", *sorted((folder / "acts").glob("*.py"))]
+    assert len(files) > 5
+    nodes = [node for file in files for node in ast.walk(ast.parse(file.read_text()))]
     imported = {
-        alias.name
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Import)
-        for alias in node.names
+        alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names
     }
-    imported |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    imported |= {
+        node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.level == 0
+    }
     assert imported <= {
         "__future__",
         "collections.abc",

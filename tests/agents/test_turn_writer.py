@@ -2,8 +2,10 @@
 
 import pytest
 import pytest_twisted
+from twisted.internet.defer import Deferred
 
 from ahpd.agents.output import TurnWriter, text_content
+from ahpd.interfaces import InputAnswer, ToolAnswer, TurnOver
 from ahpd.protocol.actions import TURN_ACTIONS
 from ahpd.testing.agent_contract import check_said
 from ahpd.testing.agents import RecordedOutput
@@ -39,6 +41,80 @@ def test_everything_it_says_fits_the_protocol(writer, output):
     check_said(output.actions, "t1")
     assert output.text() == "So: yes"
     assert {action["type"] for action in output.actions} <= TURN_ACTIONS
+
+
+@pytest_twisted.ensureDeferred
+async def test_what_people_and_clients_decide_is_awaited_and_fits(writer, output):
+    output.confirm(ToolAnswer(approved=True, option="once"))
+    output.confirm(ToolAnswer(approved=False, reason="skipped"))
+    output.confirm_result(ToolAnswer(approved=True))
+    output.return_result({"success": True, "pastTenseMessage": "Looked"})
+    output.answer(InputAnswer(response="cancel", answers={}))
+    asking = writer.tool_call("run", "Run")
+    option = {"id": "once", "label": "Allow once", "kind": "approve"}
+    asking.ready("Running", "ls", ask=True, options=[option], editable=True)
+    assert (await asking.confirmed()).option == "once"
+    asking.content([text_content("so far")])
+    asking.complete("Ran", review=True)
+    assert (await asking.result_confirmed()).approved
+    denied = writer.tool_call("run", "Run")
+    denied.ready("Running", ask=True)
+    assert (await denied.confirmed()).reason == "skipped"
+    with pytest.raises(RuntimeError, match="is cancelled and cannot become completed"):
+        denied.complete("Ran")
+    clients = writer.tool_call("look", "Look", client="editor")
+    clients.ready("Looking")
+    assert (await clients.client_result())["success"]
+    with pytest.raises(RuntimeError, match="is completed and runs nowhere"):
+        await clients.client_result()
+    question = writer.question("Sure?", {"id": "q", "kind": "boolean", "message": "Sure?"})
+    assert (await question.answered()).response == "cancel"
+    writer.question("Sign in", url="https://sign.in/")
+    writer.ends_at("here")
+    check_said(output.history, "t1")
+    ready = next(a for a in output.actions if a["type"] == "chat/toolCallReady")
+    assert ready["options"] == [option]
+    assert ready["editable"]
+    assert "confirmed" not in ready
+    assert output.points == ["here"]
+    assert output.actions[-1]["request"] == {
+        "id": "t1:5",
+        "message": "Sign in",
+        "url": "https://sign.in/",
+    }
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_call_that_asked_nobody_waits_for_nobody(writer):
+    call = writer.tool_call("run", "Run")
+    with pytest.raises(RuntimeError, match="is streaming and spawns no worker"):
+        call.worker({"text": "x", "origin": {"kind": "agent"}}, "Worker")
+    call.ready("Running")
+    for wait in (call.confirmed, call.result_confirmed):
+        with pytest.raises(RuntimeError, match="is running and waits for nobody"):
+            await wait()
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_turn_that_is_over_raises_in_what_waits(writer, output):
+    call = writer.tool_call("run", "Run")
+    call.ready("Running", ask=True)
+    waiting = Deferred.fromCoroutine(call.confirmed())
+    output.over()
+    with pytest.raises(TurnOver):
+        await waiting
+    with pytest.raises(TurnOver):
+        await writer.question("Sure?").answered()
+
+
+def test_a_worker_is_of_its_call(writer, output):
+    call = writer.tool_call("task", "Task")
+    call.ready("Running")
+    worker = call.worker({"text": "x", "origin": {"kind": "agent"}}, "Reader")
+    assert output.workers[call.id] is worker
+    TurnWriter(worker).markdown("seen")
+    worker.complete()
+    assert (worker.text(), worker.ended, worker.title) == ("seen", "complete", "Reader")
 
 
 def test_ids_are_of_the_turn_and_never_used_twice(writer, output):

@@ -29,7 +29,9 @@ def test_what_only_looks_does_not_import_twisted(command, arguments):
 def test_help_names_every_command_and_the_exit_statuses(command):
     text = command.run("--help", status=0).stdout
     assert command.run("-h", status=0).stdout == text
-    for name in ("start", "stop", "restart", "status", "config", "completion", "demo"):
+    for name in (
+        "start", "stop", "restart", "status", "config", "completion", "sessions", "demo",
+    ):  # fmt: skip
         assert f"\n  {name} " in text
     assert "exit status" in text
     assert "..." not in text.partition("Commands:")[2]

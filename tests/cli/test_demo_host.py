@@ -57,7 +57,9 @@ async def test_it_runs_in_its_own_session_with_its_own_directories(place, monkey
     assert f'"XDG_STATE_HOME": "{place.path}/state"' in said
     assert "} True [" in said
     assert "'--port', '0'" in said
+    assert f'"XDG_DATA_HOME": "{place.path}/data"' in said
     assert f"'--connection-token-file', '{place.token_file}'" in said
+    assert "'--sessions', 'memory'" in said
 
 
 @pytest_twisted.ensureDeferred

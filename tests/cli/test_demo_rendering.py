@@ -121,7 +121,11 @@ def test_a_turn_is_shown_part_by_part():
         said("chat/toolCallStart", toolCallId="c", toolName="ls", displayName="List files"),
         said("chat/toolCallDelta", toolCallId="c", content='{"path'),
         said(
-            "chat/toolCallReady", toolCallId="c", invocationMessage="x", toolInput='{"path": "/"}'
+            "chat/toolCallReady",
+            toolCallId="c",
+            invocationMessage="x",
+            toolInput='{"path": "/"}',
+            confirmed="not-needed",
         ),
         said(
             "chat/toolCallComplete",
@@ -178,3 +182,39 @@ def test_a_failed_tool_and_a_failed_turn_say_why():
         "failed: no such file",
         "error     The agent is gone",
     ]
+
+
+def test_what_waits_for_somebody_is_shown_and_what_was_decided():
+    out = io.StringIO()
+    view = TurnView(page(out), "t")
+    options = [{"id": "r", "label": "Red"}, {"id": "b", "label": "Blue"}]
+    question = {"id": "x", "kind": "single-select", "message": "Which?", "options": options}
+    requests = [
+        {"id": "q1", "message": "Which one?", "questions": [question]},
+        {"id": "q2", "questions": [{"id": "x", "kind": "text", "message": "Why?"}]},
+    ]
+    for envelope in (
+        said("chat/toolCallStart", toolCallId="c", toolName="rm", displayName="Remove"),
+        said("chat/toolCallReady", toolCallId="c", invocationMessage="x"),
+        said("chat/toolCallConfirmed", toolCallId="c", approved=True, confirmed="user-action"),
+        said("chat/toolCallReady", toolCallId="d", invocationMessage="x"),
+        said("chat/toolCallConfirmed", toolCallId="d", approved=False, reason="skipped"),
+        *(of_the_chat("chat/inputRequested", request=request) for request in requests),
+        of_the_chat("chat/inputCompleted", requestId="q1", response="decline"),
+    ):
+        view.show(envelope)
+    assert [line.strip() for line in lines(out)] == [
+        "asks      Remove: may it run?",
+        "→ allowed",
+        "asks      a tool: may it run?",
+        "→ skipped",
+        "question  Which one? (Red, Blue)",
+        "question  Why?",
+        "→ declined",
+    ]
+
+
+def of_the_chat(kind, **fields):
+    envelope = said(kind, **fields)
+    del envelope.action["turnId"]
+    return envelope
