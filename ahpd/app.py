@@ -14,20 +14,32 @@ from typing import Any
 import attrs
 from twisted.application.service import MultiService, Service
 from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IReactorFDSet
 
 from ahpd import __version__
 from ahpd.agents.demo.agent import DemoAgent
+from ahpd.attachments.files import AttachmentFiles
+from ahpd.attachments.folder import AttachmentsFolder
+from ahpd.attachments.service import Attachments
 from ahpd.channels.directory import ChannelDirectory
 from ahpd.channels.store import ChannelStore
 from ahpd.commands.chats import chat_commands
+from ahpd.commands.completions import completion_commands, config_commands
 from ahpd.commands.dispatch import Dispatcher
 from ahpd.commands.handshake import Handshake
 from ahpd.commands.sessions import session_commands
 from ahpd.commands.subscriptions import Subscriptions
+from ahpd.completions.completer import Completer
+from ahpd.completions.workspace import WorkspaceFiles
 from ahpd.config.settings import Settings
-from ahpd.interfaces import IAgent, IPeerFactory
+from ahpd.interfaces import IAgent, IHostRecord, IPeerFactory, ISessionStore
+from ahpd.journal.upkeep import StoreUpkeep
 from ahpd.peers.clients import ClientRegistry
 from ahpd.peers.hub import PeerHub
+from ahpd.peers.older_windows import CHAT_URIS
+from ahpd.peers.peer import Peer
+from ahpd.peers.resources import ClientResources
+from ahpd.processes.programs import Programs
 from ahpd.processes.supervisor import ProcessSupervisor
 from ahpd.protocol import State
 from ahpd.protocol.uris import ChannelKind
@@ -36,6 +48,9 @@ from ahpd.root.service import RootService
 from ahpd.scheduler import Scheduler
 from ahpd.service_tree import ServiceTree
 from ahpd.sessions.service import SessionsService
+from ahpd.stores.chosen import make_store
+from ahpd.stores.host_record import FileRecord
+from ahpd.threads import in_thread
 from ahpd.transports.admission import Policy
 from ahpd.transports.http import Router
 from ahpd.transports.recorder import WireLog
@@ -84,11 +99,32 @@ def make_host(
     *,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ids: Callable[[], str] = lambda: str(uuid.uuid4()),
+    kept: ISessionStore | None = None,
 ) -> Host:
     """A host as `settings` say. `agents` by provider replace the configured ones.
 
-    `now` is the wall clock (aware), `ids` a source of ids that never repeats.
+    `now` is the wall clock (aware), `ids` a source of ids that never repeats. `kept` is a
+    session store in place of the configured one, not open. Raises `StoreFailure` where what
+    is kept cannot be opened.
     """
+    if kept is None:
+        kept = make_store(settings, in_thread(reactor))
+    kept.open()
+    try:
+        return _make_host(settings, reactor, agents, now, ids, kept)
+    except BaseException:
+        kept.close()
+        raise
+
+
+def _make_host(
+    settings: Settings,
+    reactor: Any,
+    agents: Mapping[str, IAgent] | None,
+    now: Callable[[], datetime],
+    ids: Callable[[], str],
+    kept: ISessionStore,
+) -> Host:
     tree = ServiceTree(reactor, NAME)
     scheduler = Scheduler(reactor)
     store = ChannelStore(settings.replay_bytes)
@@ -96,6 +132,17 @@ def make_host(
     if agents is None:
         agents = configured_agents(settings, reactor, supervisor)
     root = RootService(store, agents.values(), settings.client_queue_bytes, settings.replay_bytes)
+    folder = attachments_folder(settings, ids)
+    attachments = None
+    if folder is not None:
+        attachments = Attachments(
+            AttachmentFiles(folder.path, ids),
+            in_thread(reactor),
+            lambda uri: store.find(sessions.registry.resolve(uri) or uri),
+            ClientResources(lambda: hub.peers),
+            settings.attachment_fetch_limit_bytes,
+        )
+    clients = ClientRegistry(scheduler)
     sessions = SessionsService(
         store,
         agents,
@@ -103,10 +150,20 @@ def make_host(
         now=now,
         ids=ids,
         delta_window_ms=settings.delta_window_ms,
+        attachments=attachments,
+        clients=clients,
+        delete_closed=settings.closed_chats == "delete",
+        record=host_record(settings),
+        kept=kept,
     )
-    hub = serve(settings, scheduler, store, root, sessions)
+    root.on_config = sessions.moves.switched
+    # A reactor that watches no pipes, a test's clock, runs no programs.
+    programs = Programs(supervisor, reactor) if IReactorFDSet.providedBy(reactor) else None
+    workspace = WorkspaceFiles(scheduler, in_thread(reactor), programs)
+    completer = Completer(workspace, in_thread(reactor))
+    hub = serve(settings, scheduler, store, root, clients, sessions, agents, completer)
     router = Router(NAME, __version__, SUPPORTED)
-    services: list[Service] = [scheduler, store]
+    services: list[Service] = [scheduler, StoreUpkeep(kept, scheduler), store]
     peers: IPeerFactory = hub
     if settings.wire is not None:
         wire = WireLog(settings.wire, scheduler, lambda: now().timestamp())
@@ -120,6 +177,8 @@ def make_host(
     if settings.stdio:
         stdio = StdioTransport(reactor, peers)
         services.append(stdio)
+    if folder is not None:
+        services.append(folder)
     services += [supervisor, sessions, Routes(router)]
     for service in services:
         service.setServiceParent(tree)
@@ -140,6 +199,24 @@ def configured_agents(
     return {demo.provider: demo}
 
 
+def attachments_folder(settings: Settings, ids: Callable[[], str]) -> AttachmentsFolder | None:
+    """Where what comes with messages is kept: as long as the sessions it came to are."""
+    if settings.data_directory is None:
+        return None
+    kept = settings.data_directory / "attachments" if settings.sessions == "file" else None
+    return AttachmentsFolder(kept, ids)
+
+
+def host_record(settings: Settings) -> IHostRecord | None:
+    """Where what is decided for more than one session is kept; None for this process alone.
+
+    Raises `StoreFailure` for a file that is none of ours.
+    """
+    if settings.data_directory is None or settings.sessions != "file":
+        return None
+    return FileRecord(settings.data_directory / "host.json")
+
+
 def policy(settings: Settings) -> Policy:
     """Who the listener lets in."""
     return Policy(
@@ -154,10 +231,12 @@ def serve(
     scheduler: Scheduler,
     store: ChannelStore,
     root: RootService,
+    clients: ClientRegistry,
     sessions: SessionsService,
+    agents: Mapping[str, IAgent],
+    completer: Completer,
 ) -> PeerHub:
     """The connections' side: which channels there are, which commands, who decides on actions."""
-    clients = ClientRegistry(scheduler)
     directory = ChannelDirectory(store)
     dispatcher = Dispatcher(store, directory)
     dispatcher.register(ChannelKind.ROOT, root)
@@ -166,24 +245,36 @@ def serve(
         (ChannelKind.CHAT, sessions.chat_actions),
         (ChannelKind.ANNOTATIONS, sessions.annotation_actions),
     ):
-        directory.register(kind, sessions)
+        directory.register(kind, sessions.registry)
         dispatcher.register(kind, handler)
-    subscriptions = Subscriptions(store, directory)
+    presence, addresses = sessions.presence, sessions.addresses
+    subscriptions = Subscriptions(store, directory, presence)
 
     def describe() -> State:
         return {
             "serverInfo": {"name": NAME, "version": __version__, "title": "ahpd"},
             "defaultDirectory": settings.default_directory.as_uri(),
+            # A window names a session's next chat as the session's default one is named.
+            "_meta": {CHAT_URIS: True},
         }
 
-    handshake = Handshake(store, directory, subscriptions, clients, describe)
-    hub = PeerHub(scheduler, store, clients, root.client_queue_bytes)
+    handshake = Handshake(
+        store, directory, subscriptions, clients, describe, presence, addresses
+    )
+
+    def gone(peer: Peer) -> None:
+        if peer.record is not None:
+            presence.gone(peer.record.client_id)
+
+    hub = PeerHub(scheduler, store, clients, root.client_queue_bytes, gone)
     hub.serve(
         {
             **handshake.commands(),
             **subscriptions.commands(),
             **session_commands(sessions),
             **chat_commands(sessions),
+            **completion_commands(completer, store, directory, sessions),
+            **config_commands(sessions, agents, scheduler),
         },
         {**subscriptions.notifications(), **dispatcher.notifications()},
     )

@@ -193,6 +193,7 @@ def makeService(options: Options) -> "MultiService":
     from twisted.logger import Logger
 
     from ahpd.daemon.words import failure_words
+    from ahpd.interfaces import StoreFailure
 
     log = Logger(namespace="ahpd")
     assert options.configuration is not None, "twistd parses options before it makes a service"
@@ -223,7 +224,7 @@ def makeService(options: Options) -> "MultiService":
             raises=not foreground,
             listen_place=options.configuration.place("listen"),
         )
-    except (ConfigError, OSError, ValueError) as error:
+    except (ConfigError, OSError, ValueError, StoreFailure) as error:
         raise SystemExit(f"ahpd: {failure_words(error)}") from None
     for words in (*options.configuration.warnings, *warnings):
         log.warn("{words}", words=words)

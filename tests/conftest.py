@@ -17,6 +17,7 @@ from ahpd.protocol.reducers import REDUCERS
 from ahpd.protocol.text import plain
 from ahpd.protocol.uris import ROOT, ChannelKind
 from ahpd.sessions.service import SessionsService
+from ahpd.stores.memory import MemorySessionStore
 from ahpd.testing.agents import ScriptedAgent
 from ahpd.testing.differences import first_difference
 from ahpd.wire.codec import decode, encode
@@ -50,16 +51,35 @@ class CheckedStore(ChannelStore):
         super().__init__()
         self.watcher = Watcher()
         self._folded = {}
+        self._asleep = {}
 
-    def open(self, channel, kind, state, observer=None):
-        super().open(channel, kind, state, observer)
+    def open(self, channel, kind, state, observer=None, journal=None):
+        super().open(channel, kind, state, observer, journal)
+        asleep = self._asleep.pop(channel, None)
+        if asleep is not None:  # clients may hold it as it was
+            difference = first_difference(asleep, plain(state))
+            assert difference is None, f"{channel} woke otherwise: {difference}"
         self._folded[channel] = [kind, plain(state), len(self.watcher.said)]
         self.subscribe(channel, self.watcher)
 
     def close(self, channel):
         self._check(channel)
         self._folded.pop(channel, None)
+        self._asleep.pop(channel, None)
+        self.unsubscribe(channel, self.watcher)
         super().close(channel)
+
+    def release(self, channel):
+        if self.is_open(channel):
+            self._check(channel)
+            self._folded.pop(channel)
+            self._asleep[channel] = plain(self.state(channel))
+            self.unsubscribe(channel, self.watcher)
+        super().release(channel)
+
+    def watchers(self, channel):
+        """Those a test subscribed: this store's own reading keeps no session awake."""
+        return tuple(each for each in super().watchers(channel) if each is not self.watcher)
 
     def amend(self, channel, fields):
         super().amend(channel, fields)
@@ -95,25 +115,66 @@ class CheckedStore(ChannelStore):
 
 
 class SessionsHost:
-    """The sessions of a host on a clock, with what a test asks of them in short words."""
+    """The sessions of a host on a clock, with what a test asks of them in short words.
 
-    def __init__(self, window=0, agents=None):
+    `kept` is where they are kept, memory where none is given; `options` are more of
+    `SessionsService`. What is done behind what clients see has a clock of its own, `upkeep`,
+    which stands still until a test moves it.
+    """
+
+    def __init__(self, window=0, agents=None, kept=None, **options):
         self.clock = Clock()
-        self.store = CheckedStore()
-        self.root = {"agents": [], "activeSessions": 0}
-        self.store.open(ROOT, ChannelKind.ROOT, self.root)
+        self.upkeep = Clock()
         self.agent = ScriptedAgent()
-        counter = itertools.count(1)
-        self.service = SessionsService(
-            self.store,
-            agents if agents is not None else {"scripted": self.agent},
-            self.clock,
-            now=lambda: START + timedelta(seconds=self.clock.seconds()),
-            ids=lambda: f"id-{next(counter)}",
-            delta_window_ms=window,
-        )
+        self.agents = agents if agents is not None else {"scripted": self.agent}
+        if kept is None:
+            kept = MemorySessionStore()
+            kept.open()
+        self.kept = kept
+        self._options = {"delta_window_ms": window, **options}
+        self._ids = itertools.count(1)
+        self._build()
         self._turns = itertools.count(1)
         self._seqs = itertools.count(1)
+
+    def _build(self):
+        self.store = CheckedStore()
+        schema = {"type": "object", "properties": {}}
+        self.root = {
+            "agents": [],
+            "activeSessions": 0,
+            "config": {"schema": schema, "values": {}},
+        }
+        self.store.open(ROOT, ChannelKind.ROOT, self.root)
+        self.service = SessionsService(
+            self.store,
+            self.agents,
+            self.clock,
+            now=lambda: START + timedelta(seconds=self.clock.seconds()),
+            ids=lambda: f"id-{next(self._ids)}",
+            kept=self.kept,
+            upkeep=self.upkeep,
+            **self._options,
+        )
+
+    def crash(self):
+        """End as a process that is killed does, and begin again on what was kept."""
+        self.store.check()
+        self.store = None
+        for clock in (self.clock, self.upkeep):
+            for call in clock.getDelayedCalls():
+                call.cancel()
+        self._build()
+
+    def restart(self):
+        """End in order, and begin again on what was kept."""
+        self.wait(self.service.drain())
+        self.crash()
+
+    def pass_time(self, seconds):
+        """Let time pass, behind what clients see too."""
+        self.clock.advance(seconds)
+        self.upkeep.advance(seconds)
 
     # -- asking ------------------------------------------------------------------
 
@@ -177,6 +238,9 @@ class SessionsHost:
     # -- reading -----------------------------------------------------------------
 
     def state(self, channel):
+        """A channel's state; a session that is asleep is woken for it."""
+        if not self.store.is_open(channel) and self.service.registry.resolve(channel) == channel:
+            self.service.registry.ready(channel)
         return plain(self.store.state(channel))
 
     def said(self, channel=None):
@@ -214,10 +278,16 @@ class SessionsHost:
 
 
 class Caller:
-    """A caller with the one thing these commands read."""
+    """A caller with the things these commands read."""
+
+    derives_chats = False
+    shown_row = None
 
     def __init__(self, client_id="client-1"):
         self.record = ClientRecord(client_id=client_id, version="1.0.0")
+
+    def sees(self, channel):
+        return True
 
 
 @pytest.fixture(autouse=True)

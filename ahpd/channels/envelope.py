@@ -7,6 +7,9 @@ from ahpd.wire.codec import Frame, encode
 
 _HEAD: Final = b'{"jsonrpc":"2.0","method":"action","params":'
 _TAIL: Final = b"}"
+# How a body begins around its channel, to find the action in it.
+_CHANNEL: Final = b'{"channel":'
+_ACTION: Final = b',"action":'
 
 #: Who dispatched an action: `{"clientId": str, "clientSeq": int}`; None for the host itself.
 Origin = dict[str, Any]
@@ -50,6 +53,18 @@ class Envelope:
         if self._frame is None:
             self._frame = Frame(_HEAD + self.body + _TAIL)
         return self._frame
+
+    @property
+    def action_body(self) -> bytes:
+        """The encoded action alone, cut out of `body`."""
+        head = len(_CHANNEL) + len(encode(self.channel)) + len(_ACTION)
+        tail: dict[str, Any] = {"serverSeq": self.seq}
+        if self.origin is not None:
+            tail["origin"] = self.origin
+        if self.rejection is not None:
+            tail["rejectionReason"] = self.rejection
+        # The members behind the action, with a comma in place of their brace.
+        return self.body[head : -len(encode(tail))]
 
     def release(self) -> None:
         """Let go of what only the live fan-out needed, before a long stay in the replay buffer."""

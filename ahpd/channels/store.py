@@ -9,6 +9,7 @@ it and takes a later number. A subscribe registers and reads in one step.
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Protocol
 
 import attrs
 from twisted.application.service import Service
@@ -17,7 +18,7 @@ from twisted.logger import Logger
 from ahpd.channels.envelope import Envelope, Origin
 from ahpd.channels.replay import ReplayBuffer
 from ahpd.channels.snapshots import SnapshotCache
-from ahpd.interfaces import ISubscriber
+from ahpd.interfaces import ISubscriber, StoreFailure
 from ahpd.protocol import Action, State
 from ahpd.protocol.reducers import REDUCERS
 from ahpd.protocol.uris import ChannelKind
@@ -29,6 +30,34 @@ log = Logger()
 Observer = Callable[[Envelope], None]
 #: Told of a channel that is gone and of who was watching it.
 ClosedHook = Callable[[str, Collection[ISubscriber]], None]
+#: Told of an action that could not be saved and was not said, and why it could not; of
+#: None where it is streamed text that was said already.
+Unsaved = Callable[[Envelope | None, StoreFailure], None]
+
+
+class Journal(Protocol):
+    """Where what is said on a channel is kept before it is said."""
+
+    def record(self, envelope: Envelope) -> None:
+        """Keep an accepted action: on disk when it returns, or soon where it may be late.
+
+        Raises `StoreFailure`, and then it is not kept.
+        """
+
+    def lost(self, envelope: Envelope, failure: StoreFailure) -> bool:
+        """An action could not be kept: whether it is said all the same.
+
+        Where it is not, whoever owns the channel is told.
+        """
+
+    def said_unsaved(self) -> None:
+        """An action was said that is not kept: the state is to be written whole."""
+
+    def amended(self, fields: Mapping[str, object]) -> None:
+        """Fields of the state are about to be moved without an action. Never raises."""
+
+    def closed(self) -> None:
+        """The channel is open no more; what is kept of it stays."""
 
 
 @attrs.define(eq=False)
@@ -36,6 +65,7 @@ class _Channel:
     kind: ChannelKind
     state: State
     observer: Observer | None
+    journal: Journal | None = None
     snapshots: SnapshotCache = attrs.field(factory=SnapshotCache)
     shown_from: int = 0
 
@@ -47,6 +77,7 @@ class _Pending:
     origin: Origin | None
     rejection: str | None = None
     sender: ISubscriber | None = None
+    unsaved: bool = False
 
 
 class ChannelStore(Service):
@@ -73,28 +104,46 @@ class ChannelStore(Service):
         return self._seq
 
     def open(
-        self, channel: str, kind: ChannelKind, state: State, observer: Observer | None = None
+        self,
+        channel: str,
+        kind: ChannelKind,
+        state: State,
+        observer: Observer | None = None,
+        journal: Journal | None = None,
     ) -> None:
         """Hold `state` under `channel`; from now on only actions change it.
 
-        `observer` is told of every envelope applied here, refusals left out. Raises
-        `ValueError` for a channel that is open already.
+        `observer` is told of every envelope applied here, refusals left out; `journal`
+        keeps each before it is said. Raises `ValueError` for a channel that is open already.
         """
         if channel in self._channels:
             raise ValueError(f"channel {channel} is open already")
-        self._channels[channel] = _Channel(kind, state, observer)
+        self._channels[channel] = _Channel(kind, state, observer, journal)
 
     def close(self, channel: str) -> None:
         """Let go of a channel's state and of everybody's subscription to it.
 
         One that is not open is no error.
         """
-        if self._channels.pop(channel, None) is None:
+        held = self._channels.pop(channel, None)
+        if held is None:
             return
+        if held.journal is not None:
+            held.journal.closed()
         watchers = self.watchers(channel)
         for subscriber in watchers:
             self.unsubscribe(channel, subscriber)
         self.on_closed(channel, watchers)
+
+    def release(self, channel: str) -> None:
+        """Let go of a state that is kept elsewhere: the channel is opened again as it was.
+
+        Nobody is told, and a client that holds the state is replayed what comes after it
+        (AHP.txt, `reconnect`). One that is not open is no error.
+        """
+        held = self._channels.pop(channel, None)
+        if held is not None and held.journal is not None:
+            held.journal.closed()
 
     def is_open(self, channel: str) -> bool:
         """Whether this host holds the channel's state."""
@@ -117,6 +166,8 @@ class ChannelStore(Service):
         whoever amends says what clients are owed. `KeyError` for a closed channel.
         """
         held = self._channels[channel]
+        if held.journal is not None:
+            held.journal.amended(fields)
         for key, value in fields.items():
             if value is None:
                 held.state.pop(key, None)
@@ -126,13 +177,22 @@ class ChannelStore(Service):
 
     # -- actions --------------------------------------------------------------
 
-    def dispatch(self, channel: str, action: Action, origin: Origin | None = None) -> None:
-        """Say `action` on `channel`: sequenced, reduced, held for replay, sent to all watching.
+    def dispatch(
+        self,
+        channel: str,
+        action: Action,
+        origin: Origin | None = None,
+        *,
+        unsaved: bool = False,
+    ) -> None:
+        """Say `action` on `channel`: kept, sequenced, reduced, held for replay, sent to all watching.
 
         Called from inside a dispatch it waits its turn and returns at once. On a
         channel this host holds no state for, the action is said and nothing is reduced.
+        An action that cannot be kept is not said: a client's is refused, and of the host's
+        own the channel's owner is told. With `unsaved` it is said all the same.
         """
-        self._enqueue(_Pending(channel, action, origin))
+        self._enqueue(_Pending(channel, action, origin, unsaved=unsaved))
 
     def refuse(
         self,
@@ -184,6 +244,8 @@ class ChannelStore(Service):
             return
         held = self._channels.get(channel) if pending.rejection is None else None
         if held is not None:
+            if held.journal is not None and not self._kept(held.journal, envelope, pending):
+                return
             try:
                 held.state = REDUCERS[held.kind](held.state, action)
             except Exception:
@@ -210,6 +272,27 @@ class ChannelStore(Service):
                 log.failure(
                     "what follows {type} on {channel} failed", type=envelope.type, channel=channel
                 )
+
+    def _kept(self, journal: Journal, envelope: Envelope, pending: _Pending) -> bool:
+        """Have `journal` keep an action; whether it is to be said."""
+        try:
+            journal.record(envelope)
+        except StoreFailure as failure:
+            if pending.unsaved or journal.lost(envelope, failure):
+                journal.said_unsaved()
+                return True
+            log.error(
+                "{type} on {channel} could not be saved: {words}",
+                type=envelope.type,
+                channel=envelope.channel,
+                words=str(failure),
+            )
+            if pending.origin is not None:
+                reason = f"{envelope.type} could not be saved: {failure}"
+                channel, action, origin = pending.channel, pending.action, pending.origin
+                self._say(_Pending(channel, action, origin, reason, pending.sender))
+            return False
+        return True
 
     def notify(self, channel: str, method: str, params: State) -> None:
         """Send a notification that no state takes to all watching: no number, never replayed."""

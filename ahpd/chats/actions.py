@@ -5,17 +5,20 @@ follows from an accepted one is decided where it is observed (`Chat.observe`), s
 that it follows whoever said it.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
 
 from zope.interface import implementer
 
 from ahpd.channels.envelope import Origin
 from ahpd.channels.store import ChannelStore
+from ahpd.chats.attached import SAYS_A_MESSAGE, kept_first
 from ahpd.chats.chat import Chat
 from ahpd.chats.history import tell_back_to
 from ahpd.chats.queue import resumable_error
-from ahpd.interfaces import IActionHandler, Refusal
+from ahpd.chats.steering import BEING_PROCESSED
+from ahpd.chats.tool_actions import TOOL_ACTIONS
+from ahpd.interfaces import IActionHandler, IAttachments, Refusal
 from ahpd.protocol import Action, State
 from ahpd.protocol.actions import belongs_on
 from ahpd.protocol.status import IS_ARCHIVED
@@ -23,6 +26,8 @@ from ahpd.protocol.timestamps import instant
 from ahpd.protocol.uris import ChannelKind
 
 _NO_STEERING: Final = "The session provider does not support steering messages."
+_NO_TURNS: Final = "The chat is read-only and takes no turn while it runs one."
+_NO_MESSAGES: Final = "The chat is read-only and takes no message."
 _NO_RESUME: Final = "The session provider does not support turn resume."
 _NOT_ARCHIVABLE: Final = "Only a known independently manageable non-default chat can be archived."
 #: What is refused for a chat nobody here knows; anything else is said back.
@@ -53,33 +58,42 @@ class ChatActions:
         store: ChannelStore,
         find: Callable[[str], Chat | None],
         is_default: Callable[[Chat], bool],
+        attachments: IAttachments | None = None,
     ) -> None:
         self._store = store
         self._find = find
         self._is_default = is_default
+        self._attachments = attachments
         self._acts: Mapping[str, Callable[[Chat, Action, Origin], None]] = {
             "chat/turnStarted": self._turn_started,
             "chat/turnCancelled": lambda chat, action, origin: chat.stop(action, origin),
             "chat/turnResume": self._turn_resume,
             "chat/pendingMessageSet": self._pending_message_set,
-            "chat/pendingMessageRemoved": _say,
+            "chat/pendingMessageRemoved": self._pending_message_removed,
             "chat/queuedMessagesReordered": _say,
             "chat/draftChanged": _say,
             "chat/isReadChanged": _say,
             "chat/isArchivedChanged": self._archived,
-            "chat/inputAnswerChanged": _say,
-            "chat/inputCompleted": _say,
+            **TOOL_ACTIONS,
             "chat/truncated": self._truncated,
-            "chat/toolCallConfirmed": self._tool_call_answered,
-            "chat/toolCallResultConfirmed": self._tool_call_answered,
-            "chat/toolCallComplete": self._tool_call_reported,
-            "chat/toolCallContentChanged": self._tool_call_reported,
             "session/titleChanged": _say,
             "session/configChanged": self._session_config,
+            "chat/configChanged": self._chat_config,
         }
 
-    def handle(self, channel: str, action: Action, origin: Origin) -> None:
+    def handle(self, channel: str, action: Action, origin: Origin) -> Awaitable[None] | None:
         """See `IActionHandler.handle`. Never raises anything but `Refusal`."""
+        chat = self._find(channel) if action["type"] in SAYS_A_MESSAGE else None
+        if chat is None:
+            self._act(channel, action, origin)
+            return None
+
+        def act(kept: Action) -> None:
+            self._act(channel, kept, origin)
+
+        return kept_first(self._attachments, chat.owner.uri, action, origin["clientId"], act)
+
+    def _act(self, channel: str, action: Action, origin: Origin) -> None:
         kind = action["type"]
         if kind in ("chat/workingDirectorySet", "chat/workingDirectoryRemoved"):
             raise Refusal(f"Unsupported action: {kind}")
@@ -106,6 +120,8 @@ class ChatActions:
         self._store.dispatch(channel, action, origin)
 
     def _turn_started(self, chat: Chat, action: Action, origin: Origin) -> None:
+        if chat.read_only and chat.current is not None:
+            raise Refusal(_NO_TURNS)  # its start would take the running turn's place
         turn_id, started = action["turnId"], action["startedAt"]
         _check_sender(action["message"])
         if instant(started) is None:
@@ -119,8 +135,7 @@ class ChatActions:
         state = chat.state
         if chat.current is not None:
             raise Refusal("Cannot resume while a turn is active.")
-        read_only = state.get("interactivity", "full") != "full"
-        if read_only or state["status"] & IS_ARCHIVED or chat.owner.archived:
+        if chat.read_only or state["status"] & IS_ARCHIVED or chat.owner.archived:
             raise Refusal("Cannot resume a read-only or archived chat.")
         turns: list[State] = state["turns"]
         latest = turns[-1] if turns else None
@@ -131,12 +146,25 @@ class ChatActions:
             or not resumable_error(latest)
         ):
             raise Refusal("The requested turn is not the latest resumable errored turn.")
-        raise Refusal(_NO_RESUME)
+        if not chat.owner.agent.abilities.resume:
+            raise Refusal(_NO_RESUME)
+        chat.resume_turn(action, origin)
 
     def _pending_message_set(self, chat: Chat, action: Action, origin: Origin) -> None:
-        if action["kind"] == "steering":
+        if chat.read_only:
+            raise Refusal(_NO_MESSAGES)
+        steering = action["kind"] == "steering"
+        if steering and not chat.can_steer:
             raise Refusal(_NO_STEERING)
         _check_sender(action["message"])
+        refused = chat.steering.refused(action["id"], action["message"]) if steering else None
+        if refused is not None:
+            raise Refusal(refused)
+        chat.say(action, origin)
+
+    def _pending_message_removed(self, chat: Chat, action: Action, origin: Origin) -> None:
+        if action["kind"] == "steering" and not chat.steering.withdrawn(action["id"]):
+            raise Refusal(BEING_PROCESSED)
         chat.say(action, origin)
 
     def _archived(self, chat: Chat, action: Action, origin: Origin) -> None:
@@ -157,23 +185,15 @@ class ChatActions:
             raise Refusal(refused)
         chat.say(action, origin)
 
-    def _tool_call_answered(self, chat: Chat, action: Action, origin: Origin) -> None:
-        call = _call(chat.state, action)
-        waits = ("pending-confirmation", "pending-result-confirmation")
-        if call is not None and call.get("status") in waits:
-            raise not_served(action["type"])
+    def _chat_config(self, chat: Chat, action: Action, origin: Origin) -> None:
+        """A value the chat sets for itself: kept with it, and handed to its backend alone."""
+        refused = chat.owner.chat_config_refused(chat.uri, action)
+        if refused is not None:
+            raise Refusal(refused)
+        before = chat.owner.chat_config(chat.uri)
         chat.say(action, origin)
-
-    def _tool_call_reported(self, chat: Chat, action: Action, origin: Origin) -> None:
-        call = _call(chat.state, action)
-        if call is None:
-            chat.say(action, origin)
-            return
-        contributor: Mapping[str, Any] = call.get("contributor") or {}
-        if contributor.get("kind") != "client" or contributor.get("clientId") != origin["clientId"]:
-            call_id = action["toolCallId"]
-            raise Refusal(f"Only the client that provides tool call {call_id} may report on it.")
-        raise not_served(action["type"])
+        if chat.owner.chat_config(chat.uri) != before:
+            chat.config_moved()
 
 
 def _say(chat: Chat, action: Action, origin: Origin) -> None:
@@ -185,16 +205,3 @@ def _check_sender(message: State) -> None:
     kind = message["origin"]["kind"]
     if kind in _NOT_A_CLIENTS:
         raise Refusal(f"message.origin.kind: found {kind!r}, a client sends 'user'")
-
-
-def _call(state: State, action: Action) -> State | None:
-    """The tool call an action names, wherever the chat holds it, newest turn first."""
-    active = state.get("activeTurn")
-    turns: list[State] = [] if active is None else [active]
-    turns.extend(turn for turn in reversed(state["turns"]) if turn["id"] == action["turnId"])
-    for turn in turns:
-        for part in turn["responseParts"]:
-            call: State = part.get("toolCall") or {}
-            if call.get("toolCallId") == action["toolCallId"]:
-                return call
-    return None

@@ -1,73 +1,78 @@
-"""One conversation: its running turn, the turns behind it, and its backend.
+"""One conversation as its clients see it: its active turn, and what waits behind it.
 
-Clients see one active turn, the one whose start was said last. The backend runs one
-turn at a time, in the order their starts were said. The two differ while a turn
-sent in front of its end waits for the one it replaced, and after a stop, until the
-backend has let the stopped turn go (AHP.txt, `chat/turnStarted` and
-`chat/turnCancelled`).
+Clients see one active turn, the one whose start was said last. The backend's half
+(`ahpd.chats.conversation`) runs one turn at a time, in the order their starts were said.
+The two differ while a turn sent in front of its end waits for the one it replaced, and
+after a stop, until the backend has let the stopped turn go (AHP.txt, `chat/turnStarted`
+and `chat/turnCancelled`).
 """
 
-from collections import deque
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
-from twisted.internet.defer import Deferred
-from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger
 
 from ahpd.channels.envelope import Envelope, Origin
-from ahpd.chats.output import DELTAS, TurnOutput
+from ahpd.chats.answers import ANSWERS
+from ahpd.chats.background import BackgroundWork
+from ahpd.chats.conversation import Conversation
+from ahpd.chats.kept import Kept
+from ahpd.chats.output import DELTAS
 from ahpd.chats.owner import ChatOwner, Surroundings, TurnFailure
-from ahpd.chats.queue import next_pending
+from ahpd.chats.queue import QUEUE_CHANGES, Queue
 from ahpd.chats.rows import Row
-from ahpd.chats.tasks import finished
-from ahpd.chats.turn import Turn
-from ahpd.interfaces import AgentFailure, ChatStart, IAgentChat, TurnRequest
+from ahpd.chats.steering import Steering
+from ahpd.chats.turn import ENDS, STARTS, Turn, new_turn
+from ahpd.chats.unsaved import lost
+from ahpd.interfaces import (
+    BackgroundTask,
+    IAgentChat,
+    StoreFailure,
+)
 from ahpd.protocol import Action, State
 from ahpd.protocol.status import IS_ARCHIVED
 from ahpd.protocol.text import plain
 
 log = Logger()
 
-#: How long a stopped turn's backend has before its work is cancelled, in seconds.
-STOP_GRACE: Final = 5.0
-#: How long a backend has to close, in seconds.
-CLOSE_GRACE: Final = 10.0
+_READ_ONLY: Final = TurnFailure("chatReadOnly", "The chat is read-only and takes no turn.")
 
-#: What a client does to the queue; done while nothing runs, it starts the head.
-_QUEUE_CHANGES: Final = frozenset(
-    {"chat/pendingMessageSet", "chat/pendingMessageRemoved", "chat/queuedMessagesReordered"}
-)
 
-_ENDS: Final = frozenset({"chat/turnComplete", "chat/turnCancelled", "chat/error"})
-
-INTERRUPTED: Final = TurnFailure(
-    "executionInterrupted", "The agent was interrupted before this request finished."
-)
-_BROKEN: Final = TurnFailure("agentError", "The agent failed while it ran this turn.")
+def interrupted(resumable: bool) -> TurnFailure:
+    """The end of a turn the host, or its agent, went away under."""
+    words = "The agent was interrupted before this request finished."
+    return TurnFailure("executionInterrupted", words, resumable)
 
 
 class Chat:
-    """One chat of one session; its state is the store's, under `uri`."""
+    """One chat of one session; its state is the store's, under `uri`.
+
+    `facts` are what was kept of it (`ahpd.chats.kept`).
+    """
 
     __slots__ = (
-        "_backend",
-        "_grace",
-        "_running",
-        "_stale",
-        "_taken",
-        "_task",
         "_turn_ids",
-        "_waiting",
+        "_work",
         "_world",
         "closed",
+        "conversation",
         "current",
+        "kept",
         "owner",
+        "queue",
         "row",
+        "steering",
         "uri",
     )
 
-    def __init__(self, world: Surroundings, owner: ChatOwner, uri: str, row: Row) -> None:
+    def __init__(
+        self,
+        world: Surroundings,
+        owner: ChatOwner,
+        uri: str,
+        row: Row,
+        facts: Mapping[str, Any] | None = None,
+    ) -> None:
         self._world = world
         self.owner = owner
         self.uri = uri
@@ -76,14 +81,15 @@ class Chat:
         self.current: Turn | None = None
         """The turn that is active in every client's state."""
         self.closed = False
-        self._running: Turn | None = None
-        self._waiting: deque[Turn] | None = None
-        self._task: Deferred[None] | None = None
-        self._grace: IDelayedCall | None = None
-        self._backend: IAgentChat | None = None
-        self._stale = False
-        self._taken: str | None = None
+        self.kept = Kept(self._note, facts)
+        self.steering = Steering(self)
+        self.conversation = Conversation(world, self)
+        self.queue = Queue(self)
         self._turn_ids: set[str] | None = None
+        self._work: BackgroundWork | None = None
+
+    def _note(self, facts: Mapping[str, Any]) -> None:
+        self._world.note(self.uri, facts)
 
     @property
     def state(self) -> State:
@@ -93,7 +99,32 @@ class Chat:
     @property
     def is_open(self) -> bool:
         """Whether a conversation is open on the agent, or being opened."""
-        return self._backend is not None or self._running is not None
+        return self.conversation.is_open
+
+    @property
+    def backend(self) -> IAgentChat | None:
+        """The conversation that is open on the agent."""
+        return self.conversation.backend
+
+    @property
+    def read_only(self) -> bool:
+        """Whether people watch it and send it nothing: a worker's."""
+        shown: str = self.state.get("interactivity", "full")
+        return shown != "full"
+
+    @property
+    def in_use(self) -> bool:
+        """Whether its backend does something for it though no turn runs."""
+        return (
+            self.steering.holding
+            or bool(self.state.get("backgroundWork"))
+            or self.owner.workers_run(self.uri)
+        )
+
+    @property
+    def can_steer(self) -> bool:
+        """Whether its agent takes messages into a running turn."""
+        return self.owner.agent.abilities.steering
 
     def holds_turn(self, turn_id: str) -> bool:
         """Whether a turn of this id was started here and not dropped since."""
@@ -106,38 +137,58 @@ class Chat:
 
     # -- saying ---------------------------------------------------------------
 
-    def say(self, action: Action, origin: Origin | None = None) -> None:
-        """Say `action` on the chat's channel, behind all its turn has said so far."""
+    def say(self, action: Action, origin: Origin | None = None, *, unsaved: bool = False) -> None:
+        """Say `action` on the chat's channel, behind all its turn has said so far.
+
+        `unsaved` says it although it cannot be kept (`ChannelStore.dispatch`).
+        """
         if self.closed:
             return
-        if self._running is not None:
-            self._running.output.flush()
-        self._world.store.dispatch(self.uri, action, origin)
+        speaking = self.conversation.running or self.current
+        if speaking is not None:
+            speaking.output.flush()
+        self._world.store.dispatch(self.uri, action, origin, unsaved=unsaved)
 
     def observe(self, envelope: Envelope) -> None:
         """What follows from an action that was applied here; the store calls it."""
         kind = envelope.type
+        if self.steering.waiting and "turnId" in envelope.action:
+            self.steering.offer()
         if kind in DELTAS or self.closed:
             return
         self.owner.chat_moved(self.uri, envelope)
-        if kind == "chat/turnStarted":
+        if kind in ANSWERS and self.current is not None:
+            self.current.output.heard(envelope.action, self.state)
+        if kind in STARTS:
             self._start_applied(envelope.action)
-        if kind in _ENDS and self.current is None and "activity" in self.state:
+        if kind in ENDS and self.current is None and "activity" in self.state:
             self.say({"type": "chat/activityChanged"})
         if kind == "chat/turnComplete":
             self._say_unread()
-            self._drain()
-        elif kind in _QUEUE_CHANGES and envelope.origin is not None:
-            self._drain()
+            self.queue.drain()
+        elif kind in QUEUE_CHANGES:
+            self.queue.moved(envelope)
         elif kind == "chat/truncated":
             self._truncated(envelope.action.get("turnId"))
         self.owner.activity_moved()
 
     def _start_applied(self, action: Action) -> None:
-        if self.current is not None and self.current.turn_id == action["turnId"]:
-            self.current.said = True
-        if action.get("queuedMessageId") == self._taken:
-            self._taken = None
+        self.queue.started(action)
+        turn = self.current
+        if turn is None or turn.turn_id != action["turnId"]:
+            return
+        replaced, turn.replaced, turn.said = turn.replaced, None, True
+        self.steering.began()
+        active = self.state.get("activeTurn")
+        if active is None or active["id"] != turn.turn_id:
+            # Resumed when something said before it had dropped the turn.
+            turn.over, self.current = True, None
+            self.conversation.halt()
+        elif "steeringMessage" in self.state:
+            self.steering.offer()
+        while replaced is not None:  # nobody is asked in a turn that is in nobody's state
+            replaced.output.let_go()
+            replaced = replaced.replaced
 
     def _say_unread(self) -> None:
         self.say({"type": "chat/isReadChanged", "isRead": False})
@@ -146,26 +197,55 @@ class Chat:
 
     def start_turn(self, action: Action, origin: Origin | None = None) -> None:
         """Say a turn's start, admit it, and run it behind the work in front of it."""
-        world, turn_id = self._world, action["turnId"]
-        self._known_turns().add(turn_id)
-        message = action["message"]
-        output = TurnOutput(
-            world.store, world.clock, self.owner.uri, self.uri, turn_id, world.delta_window
-        )
-        request = TurnRequest(turn_id=turn_id, message=message, model=message.get("model"))
-        turn = self.current = Turn(request, output, world.clock.seconds())
-        self.say(action, origin)
-        refused = self.owner.turn_refused(bool(self.state["status"] & IS_ARCHIVED))
+        turn = self.begin_turn(action, origin)
+        if turn.over:
+            return  # its start could not be kept
+        refused = self._refused()
         if refused is not None:
-            self._fail(turn, refused)
+            self.fail(turn, refused)
             return
-        self.owner.turn_admitted(self.uri, message)
-        if self._running is None:
-            self._run(turn)
-            return
-        if self._waiting is None:
-            self._waiting = deque()
-        self._waiting.append(turn)
+        self.owner.turn_admitted(self.uri, action["message"])
+        if not turn.over:
+            self.conversation.run(turn)
+
+    def begin_turn(
+        self,
+        action: Action,
+        origin: Origin | None = None,
+        elsewhere: Callable[[], None] | None = None,
+    ) -> Turn:
+        """Say a turn's start and make it the one clients see.
+
+        What is run `elsewhere` than on this chat's own backend is ended by whoever runs
+        it, with `complete` or `fail`; a stop of it calls `elsewhere`.
+        """
+        turn_id, message = action["turnId"], action["message"]
+        self._known_turns().add(turn_id)
+        turn = new_turn(self._world, self, turn_id, message)
+        turn.elsewhere = elsewhere
+        turn.replaced, self.current = self.current, turn
+        self.say(action, origin)
+        return turn
+
+    def resume_turn(self, action: Action, origin: Origin | None = None) -> None:
+        """Take a `chat/turnResume` of the latest turn: said, and run again on the backend."""
+        latest: State = self.state["turns"][-1]
+        turn = new_turn(self._world, self, latest["id"], plain(latest["message"]))
+        turn.resumed = True
+        turn.before = latest.get("duration") or 0
+        turn.held_parts = len(latest["responseParts"])
+        self.current = turn
+        self.say(action, origin)
+        refused = None if turn.over else self._refused()
+        if refused is not None:
+            self.fail(turn, refused)
+        elif not turn.over:
+            self.conversation.run(turn)
+
+    def _refused(self) -> TurnFailure | None:
+        if self.read_only:
+            return _READ_ONLY
+        return self.owner.turn_refused(bool(self.state["status"] & IS_ARCHIVED))
 
     def start_message(self, message: State, queued_id: str | None = None) -> None:
         """Start a turn of the host's own with `message`, a queued one's under its id."""
@@ -179,19 +259,25 @@ class Chat:
             action["queuedMessageId"] = queued_id
         self.start_turn(action)
 
-    def _drain(self) -> None:
-        if self.current is not None or self.closed:
-            return
-        pending = next_pending(self.state)
-        # One that was taken is in the state until its start is applied.
-        if pending is not None and pending["id"] != self._taken and not self.owner.closing:
-            self._taken = pending["id"]
-            self.start_message(plain(pending["message"]), pending["id"])
+    def go_on(self) -> None:
+        """See `Queue.go_on`."""
+        self.queue.go_on()
+
+    def not_started(self, turn: Turn) -> None:
+        """The start of `turn` could not be kept: clients see the turn before it, or none."""
+        before, turn.replaced, turn.over = turn.replaced, None, True
+        self.current = None if before is None or before.over else before
+        self.queue.not_started()
+        if not turn.resumed:
+            self._known_turns().discard(turn.turn_id)
+        if self.conversation.running is turn:
+            self.conversation.halt()
 
     def stop(self, action: Action, origin: Origin | None = None) -> None:
         """Take a `chat/turnCancelled`: said at once, and the backend told behind it.
 
-        One that names no turn that runs is said and stops nothing.
+        One that names no turn that runs is said and stops nothing. A resumed turn's is said
+        with the time of all its runs (AHP.txt, `chat/turnResume`).
         """
         turn = self.current
         if turn is None or action["turnId"] != turn.turn_id:
@@ -200,14 +286,16 @@ class Chat:
         self.current = None
         turn.output.end()
         turn.over = True
+        if turn.resumed:
+            action = {**action, "duration": turn.duration(self._world.clock.seconds())}
         self.say(action, origin)
         steering = self.state.get("steeringMessage")
         if steering is not None:
-            self.say(
-                {"type": "chat/pendingMessageRemoved", "kind": "steering", "id": steering["id"]}
-            )
+            self.steering.take_out(steering["id"])
         self._say_unread()
-        self._halt()
+        self.conversation.halt()
+        if turn.elsewhere is not None:
+            turn.elsewhere()
 
     def _truncated(self, turn_id: str | None) -> None:
         state = self.state
@@ -215,125 +303,80 @@ class Chat:
         if turn_id is not None and (not turns or turns[-1]["id"] != turn_id):
             return  # the chat holds no such turn: nothing was dropped, nothing is cut
         self._turn_ids = None
-        # The backend begins again on the turns that are left.
-        self._stale = True
-        if self.current is not None and self.current.said and "activeTurn" not in state:
-            self.current.over = True
-            self.current = None
-            self._halt()
-
-    def _halt(self) -> None:
-        """Have the backend let go of what it runs, and run none of what waits behind it."""
-        self._waiting = None
-        turn = self._running
-        if turn is None or turn.halted:
-            return
-        turn.output.end()
-        turn.over = turn.halted = True
-        if turn.handed and self._backend is not None:
-            what = f"stopping turn {turn.turn_id} of {self.uri}"
-            self._world.tasks.spawn(what, _stopped(self._backend, turn.turn_id))
-        if self._running is turn:  # a backend may have let go in the call itself
-            self._grace = self._world.clock.callLater(STOP_GRACE, self._overdue)
-
-    def _overdue(self) -> None:
-        self._grace = None
-        self._stale = True
-        log.warn("the agent did not let go of a stopped turn of {chat}", chat=self.uri)
-        if self._task is not None:
-            self._task.cancel()
-
-    # -- the backend ----------------------------------------------------------
-
-    def _run(self, turn: Turn) -> None:
-        self._running = turn
-        what = f"turn {turn.turn_id} of {self.uri}"
-        task = self._world.tasks.spawn(what, self._work(turn))
-        if self._running is turn:
-            self._task = task
-
-    async def _work(self, turn: Turn) -> None:
-        failure: TurnFailure | None = None
-        try:
-            backend = await self._opened()
-            if not turn.over:
-                turn.handed = True
-                self.owner.turn_handed()
-                await backend.run(turn.request, turn.output)
-        except AgentFailure as failed:
-            failure = TurnFailure(failed.error_type, failed.message, failed.resumable)
-        except Exception as broken:
-            if not turn.over:
-                log.error(
-                    "turn {turn} of {chat} broke off: {kind}: {error}",
-                    turn=turn.turn_id,
-                    chat=self.uri,
-                    kind=type(broken).__name__,
-                    error=str(broken),
-                )
-            failure = _BROKEN
-        if failure is None:
-            self._complete(turn)
+        if turn_id is None:
+            self.conversation.start_over()
         else:
-            self._fail(turn, failure)
-        self._advance()
-
-    def _advance(self) -> None:
-        self._running = self._task = None
-        if self._grace is not None:
-            self._grace.cancel()
-            self._grace = None
-        if self._waiting and not self.closed:
-            self._run(self._waiting.popleft())
-
-    async def _opened(self) -> IAgentChat:
-        if self._stale:
-            self._stale = False
-            await self._let_go()
-        if self._backend is None:
-            state = self.state
-            directories = state.get("workingDirectories")
-            self._backend = await self.owner.agent.open_chat(
-                ChatStart(
-                    session=self.owner.uri,
-                    chat=self.uri,
-                    working_directories=(
-                        self.owner.working_directories
-                        if directories is None
-                        else tuple(directories)
-                    ),
-                    config=dict(self.owner.config_values),
-                    history=plain(state["turns"]),
-                )
-            )
-        return self._backend
+            self.conversation.rewind(turn_id, self._known_turns())
+        if self.current is not None and self.current.said and "activeTurn" not in state:
+            turn, self.current = self.current, None
+            turn.over = True
+            self.conversation.halt()
+            if turn.elsewhere is not None:
+                turn.output.end()
+                turn.elsewhere()
+        self.conversation.settle()
 
     def refresh_backend(self) -> None:
-        """Have the backend begin again, on what is in force then, at the next turn."""
-        if self._backend is not None or self._running is not None:
-            self._stale = True
+        """Have the backend begin again, resumed on what is in force then, at the next turn."""
+        self.conversation.refresh()
+
+    def config_moved(self) -> None:
+        """Its configuration is another one: told to the backend, or begun again with."""
+        self.conversation.configure()
+
+    # -- what the conversation says ---------------------------------------------
+
+    def background(self, tasks: Sequence[BackgroundTask]) -> None:
+        """See `IChatHost.background`."""
+        if not self.closed:
+            self.work.report(tasks)
+
+    @property
+    def work(self) -> BackgroundWork:
+        """What runs on behind its turns. Made when it is first asked for: few chats have any."""
+        if self._work is None:
+            self._work = BackgroundWork(self.say, self.state.get("backgroundWork") or ())
+        return self._work
+
+    def ended(self, turn: Turn, failure: TurnFailure | None) -> None:
+        """See `Conversing.ended`."""
+        if failure is None:
+            self.complete(turn)
+        else:
+            self.fail(turn, failure)
 
     # -- ends -----------------------------------------------------------------
 
-    def _complete(self, turn: Turn) -> None:
+    def complete(self, turn: Turn) -> None:
+        """Say that `turn` is complete, unless its end was said."""
         if self._ends(turn):
             duration = turn.duration(self._world.clock.seconds())
             self.say({"type": "chat/turnComplete", "turnId": turn.turn_id, "duration": duration})
 
-    def _fail(self, turn: Turn, failure: TurnFailure) -> None:
+    def fail(self, turn: Turn, failure: TurnFailure, unsaved: bool = False) -> None:
+        """Say that `turn` failed, unless its end was said; `unsaved` although it is not kept."""
         if not self._ends(turn):
             return
+        if turn.resumed and self._not_begun(turn):
+            # A resume nobody took up loses nothing: it can be asked for again.
+            failure = TurnFailure(failure.error_type, failure.message, resumable=True)
         self.say(
             {
                 "type": "chat/error",
                 "turnId": turn.turn_id,
                 "duration": turn.duration(self._world.clock.seconds()),
                 "part": failure.part(),
-            }
+            },
+            unsaved=unsaved,
         )
         self._say_unread()
-        if not turn.handed:
+        if not turn.handed and turn.elsewhere is None:
             self.owner.turn_unhanded(failure)
+
+    def _not_begun(self, turn: Turn) -> bool:
+        """Whether a resumed turn ends as it was resumed, with nothing said in between."""
+        active = self.state.get("activeTurn")
+        return active is None or len(active["responseParts"]) == turn.held_parts
 
     def _ends(self, turn: Turn) -> bool:
         """Whether `turn`'s end is still to be said; it is the caller's then."""
@@ -347,9 +390,16 @@ class Chat:
 
     def interrupt(self) -> None:
         """End the active turn because the host is going."""
-        if self.current is not None:
-            self._fail(self.current, INTERRUPTED)
-        self._halt()
+        turn = self.current
+        if turn is not None:
+            self.fail(turn, interrupted(turn.handed and self.owner.agent.abilities.resume))
+        self.conversation.halt()
+
+    def unsaved(self, envelope: Envelope | None, failure: StoreFailure) -> None:
+        """Something of the chat's could not be kept (`ahpd.channels.store.Unsaved`)."""
+        lost(self, envelope, failure)
+
+    # -- the end --------------------------------------------------------------
 
     def cancel(self) -> None:
         """End the active turn as a stop of the host's own, because the chat is going."""
@@ -357,7 +407,7 @@ class Chat:
         if turn is not None:
             duration = turn.duration(self._world.clock.seconds())
             self.stop({"type": "chat/turnCancelled", "turnId": turn.turn_id, "duration": duration})
-        self._halt()
+        self.conversation.halt()
 
     async def close(self) -> None:
         """Let go of the conversation for good; returns when its backend is down."""
@@ -366,31 +416,4 @@ class Chat:
 
     async def release(self) -> None:
         """Stop what runs, saying nothing of it, and return when the backend is down."""
-        self._halt()
-        while self._task is not None:
-            await finished(self._task)
-        await self._let_go()
-
-    async def _let_go(self) -> None:
-        backend, self._backend = self._backend, None
-        if backend is None:
-            return
-        closing = Deferred.fromCoroutine(_closed(backend))
-        closing.addTimeout(CLOSE_GRACE, self._world.clock)
-        try:
-            await closing
-        except Exception as failed:
-            log.error(
-                "the agent's side of {chat} did not close: {kind}: {error}",
-                chat=self.uri,
-                kind=type(failed).__name__,
-                error=str(failed),
-            )
-
-
-async def _stopped(backend: IAgentChat, turn_id: str) -> None:
-    await backend.stop(turn_id)
-
-
-async def _closed(backend: IAgentChat) -> None:
-    await backend.close()
+        await self.conversation.release()

@@ -1,15 +1,20 @@
 """Where a backend says what its turn does: the host's hottest path."""
 
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.internet.task import deferLater
+from twisted.logger import Logger
 from zope.interface import implementer
 
 from ahpd.channels.store import ChannelStore
-from ahpd.interfaces import ITurnOutput
-from ahpd.protocol import Action
+from ahpd.chats.answers import Answers
+from ahpd.interfaces import AgentFailure, InputAnswer, ITurnOutput, IWorkerOutput, ToolAnswer
+from ahpd.protocol import Action, State
 from ahpd.protocol.actions import TURN_ACTIONS
+
+log = Logger()
 
 #: What appends to something, and the key that names what it appends to.
 DELTAS: Final = {
@@ -18,9 +23,26 @@ DELTAS: Final = {
     "chat/toolCallDelta": "toolCallId",
 }
 
-#: The one thing a backend says that names no turn.
-_OF_THE_CHAT: Final = "chat/activityChanged"
-_OF_A_TURN: Final = TURN_ACTIONS - {_OF_THE_CHAT}
+_CALL: Final = DELTAS["chat/toolCallDelta"]
+
+#: What a backend says that names no turn.
+_OF_THE_CHAT: Final = frozenset(
+    {"chat/activityChanged", "chat/inputRequested", "chat/inputCompleted"}
+)
+#: What the host says itself, from what it knows; a backend's own is dropped (AHP.txt,
+#: `chat/backgroundWorkSet` and "Being asked").
+_DROPPED: Final = frozenset(
+    {
+        "chat/backgroundWorkSet",
+        "chat/backgroundWorkRemoved",
+        "session/inputNeededSet",
+        "session/inputNeededRemoved",
+    }
+)
+#: What begins a call, asks about it or completes it.
+_ABOUT_CALLS: Final = frozenset(
+    {"chat/toolCallStart", "chat/toolCallReady", "chat/toolCallComplete"}
+)
 
 #: Characters held back to be merged at most. What is held is in no client's queue, so it
 #: would get round a backend's waiting for them; and a piece this large costs little to send.
@@ -31,6 +53,21 @@ _LOOK_AGAIN: Final = 0.01
 #: The longest one `drained` waits, in seconds: a client that takes longer is the peer's to end.
 _LONGEST_WAIT: Final = 30.0
 
+#: Opens the worker chat a call of a turn spawned: turn, call, message, title.
+OpenWorker = Callable[[str, str, Mapping[str, Any], str], IWorkerOutput]
+
+
+#: Names in an action about a call the worker it spawns.
+Linked = Callable[[Action], Action]
+
+
+def _as_it_is(action: Action) -> Action:
+    return action
+
+
+def _no_workers(turn: str, call: str, message: Mapping[str, Any], title: str) -> IWorkerOutput:
+    raise AgentFailure("A call of this chat cannot open a chat of its own.")
+
 
 @implementer(ITurnOutput)
 class TurnOutput:
@@ -39,9 +76,13 @@ class TurnOutput:
     Deltas of one part that come within `window` seconds of the first of them are said
     as one, up to `MOST_HELD`; 0 says each as it comes. Whoever says anything else on
     the chat calls `flush` first, so that the order of what was said is kept.
+
+    `open_worker` makes the worker chats its calls spawn; `point` is the backend's name for
+    where the turn ends, None while it named none; `linked` names them in what is said of those.
     """
 
     __slots__ = (
+        "_answers",
         "_chat",
         "_clock",
         "_dispatch",
@@ -49,10 +90,13 @@ class TurnOutput:
         "_held",
         "_held_length",
         "_key",
+        "_linked",
+        "_open_worker",
         "_session",
         "_store",
         "_timer",
         "_window",
+        "point",
         "turn_id",
     )
 
@@ -64,8 +108,11 @@ class TurnOutput:
         chat: str,
         turn_id: str,
         window: float,
+        open_worker: OpenWorker = _no_workers,
+        linked: Linked = _as_it_is,
     ) -> None:
         self.turn_id = turn_id
+        self.point: str | None = None
         self._store = store
         self._dispatch = store.dispatch
         self._clock = clock
@@ -77,29 +124,61 @@ class TurnOutput:
         self._key: tuple[str, str] = ("", "")
         self._timer: IDelayedCall | None = None
         self._ended = False
+        self._open_worker = open_worker
+        self._linked = linked
+        self._answers = Answers()
 
     def emit(self, action: Action) -> None:
         """See `ITurnOutput.emit`."""
         if self._ended:
             return
         kind = action["type"]
-        if kind not in _OF_A_TURN:
-            if kind != _OF_THE_CHAT:
-                raise ValueError(f"a turn's output does not say {kind}: the host or a client does")
-            self.flush()
-            self._dispatch(self._chat, dict(action))
+        names = DELTAS.get(kind)
+        if names is None:
+            self._say(kind, action)
             return
         if action.get("turnId", self.turn_id) != self.turn_id:
             return  # about a turn that is not this one's to speak of
-        if self._window and self._merged(kind, action):
+        if self._window and self._merged(kind, names, action):
             return
+        if names == _CALL and "_meta" in action:
+            action = self._linked(action)
+            self._answers.said(action, self._clock.seconds())
         if self._held:
             self.flush()
         self._dispatch(self._chat, {**action, "turnId": self.turn_id})
 
-    def _merged(self, kind: str, action: Action) -> bool:
-        names = DELTAS.get(kind)
-        if names is None or "_meta" in action or "invocationMessage" in action:
+    def _say(self, kind: str, action: Action) -> None:
+        """Say what appends to nothing."""
+        if kind in _DROPPED:
+            log.warn("{kind} is the host's to say; dropped in {chat}", kind=kind, chat=self._chat)
+            return
+        if kind not in TURN_ACTIONS:
+            raise ValueError(f"a turn's output does not say {kind}: the host or a client does")
+        if action.get("turnId", self.turn_id) != self.turn_id:
+            return
+        if kind in _OF_THE_CHAT:
+            self._say_of_the_chat(kind, action)
+            return
+        if kind in _ABOUT_CALLS:
+            action = self._linked(action)
+            action = self._answers.said(action, self._clock.seconds())
+        elif kind == "chat/toolCallContentChanged":
+            action = self._linked(action)
+        self.flush()
+        self._dispatch(self._chat, {**action, "turnId": self.turn_id})
+
+    def _say_of_the_chat(self, kind: str, action: Action) -> None:
+        if kind != "chat/activityChanged":
+            if self._answers.is_over:
+                return  # it would be asked in the turn that took this one's place
+            if kind == "chat/inputRequested":
+                self._answers.asked(action["request"]["id"])
+        self.flush()
+        self._dispatch(self._chat, {key: action[key] for key in action if key != "turnId"})
+
+    def _merged(self, kind: str, names: str, action: Action) -> bool:
+        if "_meta" in action or "invocationMessage" in action:
             return False
         content, target = action.get("content"), action.get(names)
         if not isinstance(content, str) or not isinstance(target, str):
@@ -138,6 +217,47 @@ class TurnOutput:
         """The turn is over: what is held goes out, and nothing more is taken."""
         self.flush()
         self._ended = True
+
+    def heard(self, action: Action, state: State) -> None:
+        """One of `answers.ANSWERS` was applied on the chat, whose state is `state`."""
+        self._answers.heard(action, state)
+
+    def let_go(self) -> None:
+        """Nobody can answer this turn any more: raise `TurnOver` in all it waits for.
+
+        Its backend goes on in here, so whoever calls this has said the end before.
+        """
+        self._answers.over()
+
+    async def confirmed(self, tool_call_id: str) -> ToolAnswer:
+        """See `ITurnOutput.confirmed`."""
+        return await self._answers.confirmed(tool_call_id, *self._now())
+
+    async def result_confirmed(self, tool_call_id: str) -> ToolAnswer:
+        """See `ITurnOutput.result_confirmed`."""
+        return await self._answers.result_confirmed(tool_call_id, *self._now())
+
+    async def client_result(self, tool_call_id: str) -> Mapping[str, Any]:
+        """See `ITurnOutput.client_result`."""
+        return await self._answers.client_result(tool_call_id, *self._now())
+
+    async def answered(self, request_id: str) -> InputAnswer:
+        """See `ITurnOutput.answered`."""
+        return await self._answers.answered(request_id, self._now()[0])
+
+    def _now(self) -> tuple[State, float]:
+        state = self._store.find(self._chat)
+        return state or {}, self._clock.seconds()
+
+    def ended_at(self, point: str) -> None:
+        """See `ITurnOutput.ended_at`."""
+        if not self._ended:
+            self.point = point
+
+    def worker(self, tool_call_id: str, message: Mapping[str, Any], title: str) -> IWorkerOutput:
+        """See `ITurnOutput.worker`. Raises `AgentFailure` where none can be opened."""
+        self.flush()
+        return self._open_worker(self.turn_id, tool_call_id, message, title)
 
     async def drained(self) -> None:
         """See `ITurnOutput.drained`. One wait is at most 30 seconds."""

@@ -1,6 +1,6 @@
 """What a chat asks of the session it is in, and what all chats of a host share."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -8,11 +8,37 @@ import attrs
 from twisted.internet.interfaces import IReactorTime
 
 from ahpd.channels.envelope import Envelope
-from ahpd.channels.store import ChannelStore
+from ahpd.channels.store import ChannelStore, Journal, Unsaved
 from ahpd.chats.tasks import Tasks
-from ahpd.interfaces import IAgent
+from ahpd.interfaces import IAgent, IAttachments, IWorkerOutput, TurnRequest
 from ahpd.protocol import Action, State
 from ahpd.protocol.timestamps import stamp
+from ahpd.protocol.uris import ChannelKind
+
+#: Answers a channel's journal: the URI of its session, its own, its kind, who is told of
+#: what could not be saved and so was not said, and the facts it begins with.
+OpenJournal = Callable[
+    [str, str, ChannelKind, Unsaved | None, Mapping[str, Any] | None], Journal | None
+]
+
+
+class Company(Protocol):
+    """What the sessions of a host have in common: told of what happens in each of them."""
+
+    def held(self, session: Any) -> None:
+        """A session is held from now on: a new one, or one that was woken."""
+
+    def moved(self, session: Any, envelope: Envelope) -> None:
+        """`envelope` was applied on the session's own channel, and the session knows it."""
+
+    def let_go(self, session: Any) -> None:
+        """A session is not held any more: it is gone, or asleep."""
+
+    def found(self, session: Any, chat: Any, found: Sequence[Mapping[str, Any]]) -> None:
+        """See `ChatOwner.customizations_found`."""
+
+    def server_moved(self, session: Any, server_id: str, state: Mapping[str, Any]) -> None:
+        """See `ChatOwner.mcp_server_moved`."""
 
 
 @attrs.frozen(kw_only=True)
@@ -27,7 +53,23 @@ class Surroundings:
     """A new id at each call, never the same twice (a UUID's text)."""
     delta_window: float = 0.0
     """Seconds within which deltas of one part are said as one; 0 merges none."""
+    idle_release: float = 600.0
+    """Seconds a chat's backend is kept with nothing to do, where it can be opened again; 0
+    keeps it."""
     tasks: Tasks = attrs.field(factory=Tasks)
+    attachments: IAttachments | None = None
+    """What becomes of messages' attachments; None passes them on as they were sent."""
+    note: Callable[[str, Mapping[str, Any]], None] = lambda channel, facts: None
+    """Keep facts of a channel's that no client is shown: on disk when it returns. A fact
+    that is None is taken out, one that is an object is merged. Raises `StoreFailure`."""
+    facts: Callable[[str], Mapping[str, Any]] = lambda channel: {}
+    """The facts kept of an open channel, those of earlier lives of the host among them."""
+    journal: OpenJournal = lambda session, channel, kind, unsaved, facts: None
+    """The journal of a channel that is about to be opened."""
+    save: Callable[[str], None] = lambda session: None
+    """Have all of a session (its URI) on disk when it returns. Raises `StoreFailure`."""
+    company: Callable[[], Company | None] = lambda: None
+    """What the sessions have in common; None before it is built, and in a bare test."""
 
     def stamp(self) -> str:
         """The moment now, as it travels."""
@@ -79,14 +121,36 @@ class ChatOwner(Protocol):
     def config_values(self) -> Mapping[str, Any]:
         """The configuration in force."""
 
+    def chat_config(self, chat: str) -> Mapping[str, Any]:
+        """The configuration in force for one of its chats."""
+
+    @property
+    def client_tools(self) -> Sequence[State]:
+        """The tools of its clients now (see `ChatStart.client_tools`)."""
+
+    @property
+    def server_tools(self) -> Sequence[State]:
+        """The tools of this host (schema: ToolDefinition)."""
+
     def config_refused(self, action: Action) -> str | None:
         """Why a `session/configChanged` is not taken, in words; None when it is."""
+
+    def chat_config_refused(self, chat: str, action: Action) -> str | None:
+        """Why a `chat/configChanged` of `chat` is not taken, in words; None when it is."""
 
     def turn_refused(self, chat_archived: bool) -> TurnFailure | None:
         """Why a turn may not start now; None when it may."""
 
     def turn_admitted(self, chat: str, message: State) -> None:
         """A turn of `chat` was said and will run: a title is owed by now."""
+
+    async def prepare_turn(self, chat: str, request: TurnRequest) -> TurnRequest:
+        """Make ready what a turn of `chat` needs before its prompt goes out, and the request.
+
+        What it moves of the chat's folders or configuration is in force for this turn.
+        Raises `AgentFailure` where the turn cannot be sent. A turn stopped meanwhile is
+        not handed to its backend, whatever this answers.
+        """
 
     def turn_handed(self) -> None:
         """A turn is about to be handed to its backend."""
@@ -99,3 +163,30 @@ class ChatOwner(Protocol):
 
     def activity_moved(self) -> None:
         """A chat began or stopped running a turn."""
+
+    def session_activity(self, words: str | None) -> None:
+        """A backend says what the session is doing in one line; None is idle."""
+
+    def customizations_found(self, chat: str, found: Sequence[Mapping[str, Any]]) -> None:
+        """What `chat`'s backend loaded, all of it (schema: Customization)."""
+
+    def mcp_server_moved(self, server_id: str, state: Mapping[str, Any]) -> None:
+        """A backend's MCP server is in another state (schema: McpServerState)."""
+
+    def open_worker(
+        self, chat: str, turn_id: str, tool_call_id: str, message: Mapping[str, Any], title: str
+    ) -> IWorkerOutput:
+        """Open the worker chat a call of `chat`'s turn spawned, and its turn.
+
+        Asked again for the same call it is the worker there is, with a new turn. Raises
+        `AgentFailure` where none can be opened.
+        """
+
+    def linked(self, chat: str, action: Action) -> Action:
+        """What is said for a backend's action about a call: with the worker it spawns named."""
+
+    def workers_over(self, chat: str, turn_id: str | None) -> None:
+        """`chat`'s backend let go of a turn, or with None of everything: so do its workers."""
+
+    def workers_run(self, chat: str) -> bool:
+        """Whether a worker that a call of `chat` spawned runs."""

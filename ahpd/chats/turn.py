@@ -1,9 +1,17 @@
 """A turn as the host runs it."""
 
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Protocol
+
 import attrs
 
 from ahpd.chats.output import TurnOutput
-from ahpd.interfaces import TurnRequest
+from ahpd.chats.owner import ChatOwner, Surroundings
+from ahpd.interfaces import IWorkerOutput, TurnRequest
+from ahpd.protocol import Action, State
+
+STARTS: Final = frozenset({"chat/turnStarted", "chat/turnResume"})
+ENDS: Final = frozenset({"chat/turnComplete", "chat/turnCancelled", "chat/error"})
 
 
 @attrs.define(eq=False)
@@ -14,6 +22,16 @@ class Turn:
     output: TurnOutput
     began: float
     """When its start was said, in the clock's seconds."""
+    resumed: bool = False
+    """Whether it is run again after a failure (`chat/turnResume`)."""
+    before: int = 0
+    """Milliseconds it took in the runs before this one."""
+    held_parts: int = 0
+    """How many parts it had when it was resumed."""
+    elsewhere: Callable[[], None] | None = None
+    """Of a turn this chat's own backend does not run: tells whoever does of a stop."""
+    replaced: "Turn | None" = None
+    """The turn clients saw before it, until its own start was applied."""
     said: bool = False
     """Whether its start was applied: one said from inside a delivery waits for its turn."""
     handed: bool = False
@@ -29,5 +47,40 @@ class Turn:
         return self.request.turn_id
 
     def duration(self, now: float) -> int:
-        """Milliseconds since its start was said, at `now` in the clock's seconds."""
-        return max(0, round((now - self.began) * 1000))
+        """Milliseconds it took in all its runs, at `now` in the clock's seconds."""
+        return self.before + max(0, round((now - self.began) * 1000))
+
+
+class Speaking(Protocol):
+    """The chat a turn speaks in."""
+
+    uri: str
+    owner: ChatOwner
+
+
+def new_turn(world: Surroundings, chat: Speaking, turn_id: str, message: State) -> Turn:
+    """A turn that begins now, with `message` (schema: Message) as it was sent."""
+
+    def open_worker(turn: str, call: str, prompt: Mapping[str, Any], title: str) -> IWorkerOutput:
+        return chat.owner.open_worker(chat.uri, turn, call, prompt, title)
+
+    def linked(action: Action) -> Action:
+        return chat.owner.linked(chat.uri, action)
+
+    output = TurnOutput(
+        world.store,
+        world.clock,
+        chat.owner.uri,
+        chat.uri,
+        turn_id,
+        world.delta_window,
+        open_worker,
+        linked,
+    )
+    request = TurnRequest(
+        turn_id=turn_id,
+        message=message,
+        model=message.get("model"),
+        attachments=tuple(message.get("attachments") or ()),
+    )
+    return Turn(request, output, world.clock.seconds())

@@ -23,6 +23,12 @@ from ahpd.protocol.actions import ACTIONS
 from ahpd.protocol.check import ShapeError, check
 from ahpd.protocol.errors import RpcError
 from ahpd.protocol.uris import ChannelKind, canonical, kind_of
+from ahpd.sessions.folders import (
+    FOLDER_ACTIONS,
+    NO_EDITOR,
+    NO_SESSION_CHANNEL,
+    is_editor_window,
+)
 
 log = Logger()
 
@@ -129,6 +135,9 @@ class Dispatcher:
             raise Refusal(f"Unsupported action: {action['type']}")
         check(action, spec.shape, at="action")
         kind = kind_of(canonical(dispatch.channel))
+        if action["type"] in FOLDER_ACTIONS and kind is not ChannelKind.SESSION:
+            editor = is_editor_window(dispatch.peer.agreed().info)
+            raise Refusal(NO_SESSION_CHANNEL if editor else NO_EDITOR)
         handler = None if kind is None else self._handlers.get(kind)
         if handler is None:
             raise Refusal(f"{action['type']}: nothing here answers to {dispatch.channel[:200]}")

@@ -9,8 +9,9 @@ from twisted.logger import Logger
 from ahpd.channels.directory import ChannelDirectory
 from ahpd.channels.store import ChannelStore
 from ahpd.commands.subscriptions import Subscriptions
-from ahpd.interfaces import Command
+from ahpd.interfaces import ClientRecord, Command, IAddresses, IPresence
 from ahpd.peers.clients import ClientRegistry
+from ahpd.peers.older_windows import OlderWindow, older_window
 from ahpd.peers.peer import Peer
 from ahpd.protocol import State
 from ahpd.protocol.errors import (
@@ -38,7 +39,8 @@ class Handshake:
     """How a connection becomes a client's. `describe()` is what the host says of itself.
 
     `describe` answers the InitializeResult's optional members: `serverInfo`,
-    `defaultDirectory` and whatever this host was given.
+    `defaultDirectory` and whatever this host was given. `presence` is told of each client
+    that came back; `addresses` says what an older window can be shown.
     """
 
     def __init__(
@@ -48,12 +50,16 @@ class Handshake:
         subscriptions: Subscriptions,
         clients: ClientRegistry,
         describe: Callable[[], State],
+        presence: IPresence | None = None,
+        addresses: IAddresses | None = None,
     ) -> None:
         self._store = store
         self._directory = directory
         self._subscriptions = subscriptions
         self._clients = clients
         self._describe = describe
+        self._presence = presence
+        self._addresses = addresses
 
     def commands(self) -> Mapping[str, Command]:
         """The requests served here, by method."""
@@ -71,10 +77,14 @@ class Handshake:
         client_id = _client_id(params)
         info, locale = params.get("clientInfo"), params.get("locale")
         record = self._clients.introduce(client_id, version, info, locale)
-        peer.agree(record, version, locale)
-        self._clients.connected(record, version)
+        peer.agree(record, version, locale, self._window(record, params))
+        self._clients.connected(record, version, peer)
         log.info("{who} speaks {version}", who=peer.name, version=version)
-        channels = list(dict.fromkeys(params.get("initialSubscriptions") or ()))
+        channels = [
+            channel
+            for channel in dict.fromkeys(params.get("initialSubscriptions") or ())
+            if self._sees(peer, channel)
+        ]
         waking = self._wake(channel for channel in channels if not self._is_owed(channel))
         if waking is None:
             return self._introduced(peer, channels)
@@ -121,8 +131,8 @@ class Handshake:
         if isinstance(locale, str):
             record.locale = locale
         version = record.version
-        peer.agree(record, version, record.locale)
-        self._clients.connected(record, version)
+        peer.agree(record, version, record.locale, self._window(record, params))
+        self._clients.connected(record, version, peer)
         log.info("{who} is back, {version}", who=peer.name, version=version)
         waking = self._wake(params["subscriptions"])
         if waking is None:
@@ -143,27 +153,39 @@ class Handshake:
         missing: list[str] = []
         for channel in dict.fromkeys(params["subscriptions"]):
             name = self._directory.resolve(channel)
-            if name is None or not self._store.is_open(name):
+            if name is None or not peer.sees(name) or not self._store.is_open(name):
                 missing.append(channel)
                 record.settle(name or canonical(channel))
                 continue
             joined[channel] = name
-            self._subscriptions.watch(peer, name)
         names = set(joined.values())
+        if self._presence is not None:
+            # Before it watches anything: what follows is in the answer, and not told twice.
+            self._presence.returned(record.client_id, names)
+        for name in names:
+            self._subscriptions.watch(peer, name)
         last_seen = int(params["lastSeenServerSeq"])
         is_owed = record.is_owed(names)
         record.settle(*names)
         if not is_owed and self._store.replay.covers(last_seen, self._store.server_seq):
             missed = self._store.replay.after(last_seen, names)
-            actions = encoded_array([e.body for e in missed if e.type not in peer.hidden])
+            actions = encoded_array(peer.replayed(missed))
             return {"type": "replay", "actions": actions, "missing": missing}
         record.owes_all = False
         snapshots = [
-            self._subscriptions.snapshot(name, channel) for channel, name in joined.items()
+            self._subscriptions.snapshot(peer, name, channel) for channel, name in joined.items()
         ]
         return {"type": "snapshot", "snapshots": snapshots}
 
     # -- both -----------------------------------------------------------------
+
+    def _window(self, record: ClientRecord, params: dict[str, Any]) -> OlderWindow | None:
+        if self._addresses is None:
+            return None
+        return older_window(record.info, params.get("_meta"), self._addresses)
+
+    def _sees(self, peer: Peer, channel: str) -> bool:
+        return peer.sees(self._directory.resolve(channel) or canonical(channel))
 
     def _wake(self, channels: Any) -> Awaitable[Any] | None:
         """Wait for every channel that has to be woken; None where none has."""

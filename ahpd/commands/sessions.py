@@ -1,4 +1,4 @@
-"""Sessions: `listSessions`, `createSession`, `disposeSession`, `resolveSessionConfig`."""
+"""Sessions: `listSessions`, `createSession`, `disposeSession`."""
 
 from collections.abc import Awaitable, Mapping
 
@@ -11,20 +11,16 @@ def session_commands(service: SessionsService) -> Mapping[str, Command]:
     """The commands by their method; their params were checked for shape."""
 
     def list_sessions(caller: ICaller, params: State) -> State:
-        return service.listing(params)
+        return service.listing(params, caller.shown_row)
 
     def create_session(caller: ICaller, params: State) -> None:
-        service.create(params, caller.record.client_id)
+        service.create(params, caller.record.client_id, caller.derives_chats)
 
     def dispose_session(caller: ICaller, params: State) -> Awaitable[None]:
         return service.dispose(params["channel"])
-
-    def resolve_session_config(caller: ICaller, params: State) -> State:
-        return service.resolve_config(params)
 
     return {
         "listSessions": list_sessions,
         "createSession": create_session,
         "disposeSession": dispose_session,
-        "resolveSessionConfig": resolve_session_config,
     }

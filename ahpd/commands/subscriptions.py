@@ -10,20 +10,27 @@ from typing import Any
 
 from ahpd.channels.directory import ChannelDirectory
 from ahpd.channels.store import ChannelStore
-from ahpd.interfaces import Command
+from ahpd.interfaces import Command, IPresence
 from ahpd.peers.peer import Peer
 from ahpd.protocol import State
 from ahpd.protocol.errors import internal_error
-from ahpd.protocol.uris import ROOT, canonical
+from ahpd.protocol.uris import ROOT, ChannelKind, canonical, kind_of
 from ahpd.protocol.views import requested_turns
+from ahpd.wire.codec import Encoded, encode
 
 
 class Subscriptions:
-    """Who is sent what, and what each subscribe is answered with."""
+    """Who is sent what, and what each subscribe is answered with.
 
-    def __init__(self, store: ChannelStore, directory: ChannelDirectory) -> None:
+    `presence` is told of each `unsubscribe`.
+    """
+
+    def __init__(
+        self, store: ChannelStore, directory: ChannelDirectory, presence: IPresence | None = None
+    ) -> None:
         self._store = store
         self._directory = directory
+        self._presence = presence
 
     def commands(self) -> Mapping[str, Command]:
         """The requests served here, by method."""
@@ -37,7 +44,7 @@ class Subscriptions:
         """A SubscribeResult: the channel's snapshot, at the number it was registered at."""
         requested: str = params["channel"]
         name = self._directory.resolve(requested)
-        if name is None:
+        if name is None or not peer.sees(name):
             raise self._directory.not_found(requested)
         waking = self._directory.ready(name)
         if waking is not None:
@@ -73,19 +80,23 @@ class Subscriptions:
         """Register `peer` on a held channel and read it, in one step. A Snapshot."""
         self.watch(peer, name)
         peer.agreed().settle(name)
-        return self.snapshot(name, requested, turns)
+        return self.snapshot(peer, name, requested, turns)
 
     def watch(self, peer: Peer, name: str) -> None:
         """Register `peer`, unless its connection went while something was waited for."""
         if peer.connected:
             self._store.subscribe(name, peer)
 
-    def snapshot(self, name: str, requested: str, turns: int | None = None) -> State:
-        """A held channel's Snapshot, under the spelling it was asked for by.
+    def snapshot(self, peer: Peer, name: str, requested: str, turns: int | None = None) -> State:
+        """A held channel's Snapshot as `peer` is shown it, under the spelling it asked for.
 
         The root answers under its own name whatever spelling asked for it.
         """
-        return self._store.snapshot(name, turns, name if name == ROOT else requested)
+        snapshot = self._store.snapshot(name, turns, name if name == ROOT else requested)
+        if peer.window is not None and kind_of(name) is ChannelKind.SESSION:
+            shown = peer.window.shown_state(name, self._store.state(name))
+            snapshot["state"] = Encoded(encode(shown))
+        return snapshot
 
     def unsubscribe(self, peer: Peer, params: dict[str, Any]) -> None:
         """Stop sending a channel to this connection; one that was not watched is no error."""
@@ -97,3 +108,5 @@ class Subscriptions:
         peer.set_window(name, 0)
         self._store.unsubscribe(name, peer)
         peer.agreed().settle(name)
+        if self._presence is not None:
+            self._presence.unwatched(peer.agreed().client_id, name)

@@ -5,25 +5,26 @@ once its client has been gone ten of the 30 s disconnect windows, when another
 client arrives (AHP.txt, `reconnect`).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from twisted.internet.interfaces import IReactorTime
+from zope.interface import implementer
 
-from ahpd.interfaces import ClientRecord
+from ahpd.interfaces import DISCONNECT_WINDOW, ClientRecord, IClientConnection, IClients
 
-#: How long a client may be gone before it counts as having left, in seconds.
-DISCONNECT_WINDOW: Final = 30.0
 #: How long a record outlives its client, in seconds.
 RECORD_LIFETIME: Final = 10 * DISCONNECT_WINDOW
 
 
+@implementer(IClients)
 class ClientRegistry:
-    """The records of every client that introduced itself, by its id."""
+    """The records of every client that introduced itself, by its id, and who is here of them."""
 
     def __init__(self, clock: IReactorTime) -> None:
         self._clock = clock
         self._records: dict[str, ClientRecord] = {}
+        self._open: dict[str, list[IClientConnection]] = {}
 
     def __len__(self) -> int:
         return len(self._records)
@@ -55,17 +56,32 @@ class ClientRegistry:
         self._prune(client_id)
         return self._records.get(client_id)
 
-    def connected(self, record: ClientRecord, version: str) -> None:
+    def connections(self, client_id: str) -> Sequence[IClientConnection]:
+        """See `IClients.connections`."""
+        return tuple(self._open.get(client_id, ()))
+
+    def connected(self, record: ClientRecord, version: str, connection: IClientConnection) -> None:
         """A connection of this client opened, and speaks `version`."""
+        self._open.setdefault(record.client_id, []).append(connection)
         record.versions.append(version)
         record.version = version
         record.gone_at = None
 
-    def disconnected(self, record: ClientRecord, version: str, watched: Iterable[str]) -> None:
+    def disconnected(
+        self,
+        record: ClientRecord,
+        version: str,
+        watched: Iterable[str],
+        connection: IClientConnection,
+    ) -> None:
         """One that spoke `version` and watched `watched` closed.
 
         With the last one the client is gone.
         """
+        left = self._open[record.client_id]
+        left.remove(connection)
+        if not left:
+            del self._open[record.client_id]
         record.versions.remove(version)
         record.watched.update(watched)
         if record.versions:

@@ -83,7 +83,7 @@ class PeerHub(Service):
         self._peers.pop(peer, None)
         watched = self._store.leave(peer)
         if peer.record is not None:
-            self._clients.disconnected(peer.record, peer.version, watched)
+            self._clients.disconnected(peer.record, peer.version, watched, peer)
         self._gone(peer)
 
     def stopService(self) -> None:

@@ -10,7 +10,7 @@ the version this connection agreed on; a client that stops reading is closed, an
 costs nobody else anything.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import cache
 from typing import Any
 
@@ -23,12 +23,12 @@ from ahpd.channels.envelope import Envelope
 from ahpd.interfaces import (
     ClientRecord,
     Command,
-    ICaller,
+    IClientConnection,
     IConnection,
     IMessageHandler,
-    ISubscriber,
 )
 from ahpd.peers.delivery import DeltaMerger
+from ahpd.peers.older_windows import OlderWindow
 from ahpd.peers.outbox import Outbox
 from ahpd.protocol import State
 from ahpd.protocol.actions import ACTIONS
@@ -63,7 +63,7 @@ def hidden_types(version: str) -> frozenset[str]:
     return frozenset(name for name in ACTIONS if not shows(version, name))
 
 
-@implementer(IMessageHandler, ISubscriber, ICaller)
+@implementer(IMessageHandler, IClientConnection)
 class Peer:
     """The host's end of one connection.
 
@@ -94,6 +94,8 @@ class Peer:
         self._closed = closed
         #: The action types its version does not have: it is sent none of them.
         self.hidden: frozenset[str] = frozenset()
+        self.window: OlderWindow | None = None
+        """What it is shown, for an older window; None for a client that is shown everything."""
         self._outbox = Outbox(connection, queue_limit, lambda: self.name)
         self._merger = DeltaMerger(clock, self._outbox.send)
         self._windows: dict[str, float] = {}
@@ -110,8 +112,15 @@ class Peer:
 
     # -- the handshake --------------------------------------------------------
 
-    def agree(self, record: ClientRecord, version: str, locale: str | None) -> None:
-        """The handshake is through: who this is and which version it speaks."""
+    def agree(
+        self,
+        record: ClientRecord,
+        version: str,
+        locale: str | None,
+        window: OlderWindow | None = None,
+    ) -> None:
+        """The handshake is through: who this is, which version it speaks and what it can address."""
+        self.window = window
         self.record = record
         self.version = version
         self.locale = locale
@@ -264,12 +273,33 @@ class Peer:
         """Tell this client alone."""
         self._send(jsonrpc.notification(method, params))
 
+    # -- what it can address ----------------------------------------------------
+
+    @property
+    def derives_chats(self) -> bool:
+        """See `ICaller.derives_chats`."""
+        return self.window is not None and not self.window.chat_uris
+
+    def sees(self, channel: str) -> bool:
+        """See `ICaller.sees`."""
+        return self.window is None or self.window.sees(channel)
+
+    @property
+    def shown_row(self) -> Callable[[State], State | None] | None:
+        """See `ICaller.shown_row`."""
+        return None if self.window is None else self.window.shown_row
+
     # -- what is watched ------------------------------------------------------
 
     def deliver(self, envelope: Envelope) -> None:
         """Send one action of a watched channel, or hold it where a window was asked for."""
         if envelope.type in self.hidden:
             return
+        if self.window is not None:
+            shown = self.window.projected(envelope)
+            if shown is None:
+                return
+            envelope = shown
         if self._windows:
             self._merger.offer(envelope, self._windows.get(envelope.channel, 0))
         else:
@@ -277,7 +307,17 @@ class Peer:
 
     def notify(self, channel: str, method: str, frame: Frame) -> None:
         """Send one notification of a watched channel."""
-        self._send(frame)
+        shown = frame if self.window is None else self.window.notified(method, frame)
+        if shown is not None:
+            self._send(shown)
+
+    def replayed(self, missed: Iterable[Envelope]) -> list[bytes]:
+        """The bodies of those of `missed` this client is sent, as it is sent them."""
+        sent = [envelope for envelope in missed if envelope.type not in self.hidden]
+        if self.window is None:
+            return [envelope.body for envelope in sent]
+        shown = map(self.window.projected, sent)
+        return [envelope.body for envelope in shown if envelope is not None]
 
     def lagging(self) -> bool:
         """Whether this client has much to read and is reading it."""

@@ -318,6 +318,8 @@ TURN_ACTIONS: Final = frozenset(
     {
         "chat/activityChanged",
         "chat/delta",
+        "chat/inputCompleted",
+        "chat/inputRequested",
         "chat/reasoning",
         "chat/responsePart",
         "chat/toolCallAuthRequired",

@@ -7,7 +7,7 @@ import base64
 import re
 from enum import Enum
 from typing import Final
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 ROOT: Final = "ahp-root://"
 AUTOMATIONS: Final = "ahp-automations://"
@@ -16,6 +16,8 @@ AUTOMATIONS_WITH_AUTHORITY: Final = "ahp-automations://catalog"
 
 _DEFAULT_CHAT: Final = "ahp-chat://default/"
 _OPAQUE_CHAT: Final = "ahp-chat:/"
+_SHAPED_CHAT: Final = re.compile(r"ahp-chat://[^/]+/([^/]+)(?:/.*)?", re.DOTALL)
+_WORKER_CHAT: Final = "ahp-chat://subagent/"
 
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 # What derives a default chat's URI pads nothing; a client that pads is understood.
@@ -94,10 +96,18 @@ def session_id(session: str) -> str:
 
 def default_chat(session: str) -> str:
     """The chat URI a client can compute from a session's URI."""
+    return _DEFAULT_CHAT + _encoded(session)
+
+
+def worker_chat(session: str, tool_call_id: str) -> str:
+    """The URI of the worker one call spawned, where it says which session it is of."""
+    return f"{_WORKER_CHAT}{_encoded(session)}/{quote(tool_call_id, safe='')}"
+
+
+def _encoded(session: str) -> str:
     # A lone surrogate is no text, but a name made of one must not raise either.
     raw = session.encode(errors="surrogatepass")
-    encoded = base64.urlsafe_b64encode(raw).decode().rstrip("=")
-    return _DEFAULT_CHAT + encoded
+    return base64.urlsafe_b64encode(raw).decode().rstrip("=")
 
 
 def opaque_chat(identifier: str) -> str:
@@ -112,7 +122,21 @@ def session_of_default_chat(chat: str) -> str | None:
     """
     if not chat.startswith(_DEFAULT_CHAT):
         return None
-    encoded = chat[len(_DEFAULT_CHAT) :]
+    return _decoded(chat[len(_DEFAULT_CHAT) :])
+
+
+def session_of_chat(chat: str) -> str | None:
+    """The session a chat's URI says it was made in; None for one that says nothing of it.
+
+    A default chat's, a worker's and any other that carries a session's URI after its
+    authority. A chat that was moved still names the session it came from.
+    """
+    match = _SHAPED_CHAT.fullmatch(chat)
+    session = None if match is None else _decoded(match[1])
+    return session if session is not None and scheme(session) else None
+
+
+def _decoded(encoded: str) -> str | None:
     if _BASE64URL.fullmatch(encoded) is None:
         return None
     digits = encoded.rstrip("=")

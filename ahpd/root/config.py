@@ -16,6 +16,12 @@ MIN_BYTES: Final = 1024 * 1024
 
 CLIENT_QUEUE_BYTES: Final = "clientQueueBytes"
 REPLAY_BYTES: Final = "replayBytes"
+#: Whether chats may be moved at all (AHP.txt, `moveChat`).
+CHAT_MOVES: Final = "chatMoves.enabled"
+#: Which folders a window vouches for, and whether nobody is asked about anything
+#: (AHP.txt, `session/workingDirectorySet`).
+WORKSPACE_TRUST: Final = "workspaceTrust"
+GLOBAL_AUTO_APPROVE: Final = "globalAutoApproveEnabled"
 _BYTE_KEYS: Final = frozenset({CLIENT_QUEUE_BYTES, REPLAY_BYTES})
 
 
@@ -33,6 +39,29 @@ def schema() -> State:
                 "type": "number",
                 "title": "Bytes held for clients that reconnect",
                 "description": "0 sets no limit; otherwise at least 1048576",
+            },
+            CHAT_MOVES: {
+                "type": "boolean",
+                "title": "Move chats",
+                "description": "Chats may be moved in their session and to another one",
+            },
+            WORKSPACE_TRUST: {
+                "type": "object",
+                "title": "Workspace trust",
+                "description": "The folders agents may be sent into without a question",
+                "properties": {
+                    "enabled": {"type": "boolean", "title": "Untrusted folders are asked about"},
+                    "trustedUris": {
+                        "type": "array",
+                        "title": "Trusted folders",
+                        "items": {"type": "string", "title": "Folder"},
+                    },
+                },
+            },
+            GLOBAL_AUTO_APPROVE: {
+                "type": "boolean",
+                "title": "Approve everything",
+                "description": "Nobody is asked before something is done",
             },
         },
     }

@@ -1,6 +1,6 @@
 """What `ahp-root://` holds, and the one action a client may send there."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from zope.interface import implementer
@@ -25,6 +25,8 @@ class RootService:
         replay_bytes: int,
     ) -> None:
         self._store = store
+        #: Called behind every change of the configuration.
+        self.on_config: Callable[[], None] = lambda: None
         self._defaults = {CLIENT_QUEUE_BYTES: client_queue_bytes, REPLAY_BYTES: replay_bytes}
         state: State = {
             "agents": [agent.info() for agent in agents],
@@ -57,6 +59,7 @@ class RootService:
     def _applied(self, envelope: Envelope) -> None:
         if envelope.type == "root/configChanged":
             self._store.replay.max_bytes = self._bytes(REPLAY_BYTES)
+            self.on_config()
 
     def _bytes(self, key: str) -> int:
         values = self._store.state(ROOT)["config"]["values"]

@@ -28,6 +28,18 @@ def session_of_annotations(channel: str) -> str:
     return channel.removesuffix(_SUFFIX)
 
 
+def marks_of(channel: str, state: State) -> State | None:
+    """How many marks a channel holds (schema: AnnotationsSummary); None for none."""
+    marks: list[State] = state["annotations"]
+    if not marks:
+        return None
+    return {
+        "resource": channel,
+        "annotationCount": len(marks),
+        "entryCount": sum(len(mark["entries"]) for mark in marks),
+    }
+
+
 @implementer(IActionHandler)
 class AnnotationActions:
     """The handler of every session's annotations channel.

@@ -1,95 +1,45 @@
 """The catalogue: which sessions there are, in which order, and what clients hear of them.
 
+A session that is awake has its row made of its state. One that is asleep is its row, the
+bytes of it, and nothing else: a host starts with thousands of those and decodes none.
+
 Sources: AHP.txt, `listSessions`, the `root/session*` notifications and
 `root/activeSessionsChanged`.
 """
 
 from bisect import bisect_left
-from typing import Any, Final, Generic, Protocol, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Any, Final, Generic, TypeVar
 
-from twisted.internet.interfaces import IDelayedCall
+from twisted.logger import Logger
 
 from ahpd.chats.owner import Surroundings
+from ahpd.interfaces import SessionRow, StoreFailure
 from ahpd.protocol import State
 from ahpd.protocol.errors import invalid_params
-from ahpd.protocol.timestamps import instant
 from ahpd.protocol.uris import ROOT, session_id
-from ahpd.sessions.summary import changes_between, summary_of
-from ahpd.wire.codec import Encoded, encode
+from ahpd.sessions.entry import Entry, Listed
+from ahpd.sessions.summary import changes_between
+
+log = Logger()
 
 #: How long a session's row is quiet before its moves are said, in seconds.
 QUIET: Final = 0.1
 
-
-class Listed(Protocol):
-    """What the catalogue reads of a session."""
-
-    uri: str
-    created_at: str
-
-    @property
-    def state(self) -> State:
-        """The session's state (schema: SessionState)."""
-
-
 S = TypeVar("S", bound=Listed)
 
 
-class Entry(Generic[S]):
-    """A session's place in the catalogue."""
-
-    __slots__ = ("_encoded", "_moved", "_summary", "active", "flush", "ordinal", "said", "session")
-
-    def __init__(self, session: S, ordinal: int) -> None:
-        self.session = session
-        self.ordinal = ordinal
-        """Counts up with every session made, so that two moved at one time have an order."""
-        self.said: State | None = None
-        """The row as clients were last told it; None before the session is announced."""
-        self.active = False
-        self.flush: IDelayedCall | None = None
-        self._summary: State | None = None
-        self._encoded: Encoded | None = None
-        self._moved = 0.0
-
-    @property
-    def summary(self) -> State:
-        """The row now (schema: SessionSummary), made again only after the session moved."""
-        return self._make() if self._summary is None else self._summary
-
-    @property
-    def encoded(self) -> Encoded:
-        """The row as JSON bytes, which a listing of thousands is put together from."""
-        if self._encoded is None:
-            self._encoded = Encoded(encode(self.summary))
-        return self._encoded
-
-    def _make(self) -> State:
-        session = self.session
-        made = summary_of(session.uri, session.created_at, session.state)
-        self._moved = instant(made["modifiedAt"]) or 0.0
-        # An unchanged row is kept once, however often it was looked at.
-        self._summary = self.said if self.said is not None and made == self.said else made
-        return self._summary
-
-    def forget(self) -> None:
-        """The session moved: its row is made again when it is next read."""
-        self._summary = None
-        self._encoded = None
-
-    @property
-    def place(self) -> tuple[float, int]:
-        """Sorts the newest modified first, and of two the one made later."""
-        if self._summary is None:
-            self._make()
-        return (-self._moved, -self.ordinal)
-
-
 class Catalogue(Generic[S]):
-    """Every session of the host, provisional ones among them, and what is said of them."""
+    """Every session of the host, provisional ones among them, and what is said of them.
 
-    def __init__(self, world: Surroundings) -> None:
+    `keep` has the store know the row of the session of an id; it may raise `StoreFailure`.
+    """
+
+    def __init__(
+        self, world: Surroundings, keep: Callable[[str], None] = lambda identifier: None
+    ) -> None:
         self._world = world
+        self._keep = keep
         self._entries: dict[str, Entry[S]] = {}
         self._made = 0
         self._order: list[Entry[S]] | None = None
@@ -104,28 +54,91 @@ class Catalogue(Generic[S]):
         return len(self._entries)
 
     def sessions(self) -> list[S]:
-        """All of them, in the order they were made."""
-        return [entry.session for entry in self._entries.values()]
+        """Those that are awake, in the order they were made or woken."""
+        return [entry.session for entry in self._entries.values() if entry.session is not None]
+
+    def entries(self) -> Iterator[Entry[S]]:
+        """All of them."""
+        return iter(tuple(self._entries.values()))
 
     def get(self, identifier: str) -> S | None:
-        """The session held under the id every spelling of its URI shares."""
+        """The session held awake under the id every spelling of its URI shares."""
         entry = self._entries.get(identifier)
         return None if entry is None else entry.session
+
+    def entry(self, identifier: str) -> Entry[S] | None:
+        """The place of the session of this id, awake or asleep."""
+        return self._entries.get(identifier)
 
     def add(self, session: S) -> None:
         """Hold a session nobody is told of so far."""
         self._made += 1
-        self._entries[session_id(session.uri)] = Entry(session, self._made)
+        identifier = session_id(session.uri)
+        entry = Entry[S](identifier, session.uri, session.created_at, self._made)
+        entry.session = session
+        entry.touched = self._world.clock.seconds()
+        self._entries[identifier] = entry
+        self._held(session)
 
-    def remove(self, session: S) -> None:
+    def add_row(self, row: SessionRow) -> Entry[S]:
+        """Hold a session that is asleep, as it was last told."""
+        self._made = max(self._made, row.ordinal)
+        entry = Entry[S](row.id, row.uri, row.created_at, row.ordinal)
+        entry.lie_down(row)
+        self._entries[row.id] = entry
+        self._order = None
+        return entry
+
+    def add_surfaced(
+        self, identifier: str, uri: str, summary: State, provider: str, conversation: str
+    ) -> None:
+        """Hold a conversation a backend lists as a session, and say it."""
+        self._made += 1
+        entry = Entry[S](identifier, uri, summary["createdAt"], self._made)
+        entry.surface(summary, provider, conversation)
+        self._entries[identifier] = entry
+        self._order = None
+        self._notify("root/sessionAdded", {"summary": summary})
+
+    def surfaced_moved(self, entry: Entry[S], summary: State) -> None:
+        """A backend lists a conversation otherwise than before: what moved is said at once."""
+        changes = changes_between(entry.summary, summary)
+        if not changes:
+            return
+        entry.surface(summary, entry.provider, entry.conversation or "")
+        self._order = None
+        self._notify("root/sessionSummaryChanged", {"session": entry.uri, "changes": changes})
+
+    def wake(self, entry: Entry[S], session: S) -> None:
+        """A session is held again, under the place it has."""
+        entry.session = session
+        entry.touched = self._world.clock.seconds()
+        self._held(session)
+
+    def _held(self, session: S) -> None:
+        company = self._world.company()
+        if company is not None:
+            company.held(session)
+
+    def sleep(self, entry: Entry[S]) -> None:
+        """A session is let go of; its row stays as it is."""
+        if entry.flush is not None:
+            entry.flush.cancel()
+            self._flush(entry)
+        entry.fall_asleep()
+
+    def remove(self, entry: Entry[S]) -> None:
         """Let go of a session, and say so where it was announced."""
-        entry = self._entries.pop(session_id(session.uri))
+        if self._entries.get(entry.identifier) is not entry:
+            return
         self._order = None
         if entry.flush is not None:
             entry.flush.cancel()
             entry.flush = None
-        if entry.said is not None:
-            self._notify("root/sessionRemoved", {"session": session.uri})
+        if entry.announced:
+            # While it is known: who is told depends on what it was.
+            self._notify("root/sessionRemoved", {"session": entry.uri})
+        del self._entries[entry.identifier]
         if entry.active:
             self._count(-1)
 
@@ -134,44 +147,53 @@ class Catalogue(Generic[S]):
     def announce(self, session: S) -> None:
         """Tell the clients of the root of a session, once."""
         entry = self._entries.get(session_id(session.uri))
-        if entry is None or entry.said is not None:
+        if entry is None or entry.announced:
             return
         self._order = None
-        entry.said = entry.summary
+        entry.announce()
+        try:
+            self._keep(entry.identifier)
+        except StoreFailure as failure:
+            log.error("{session} is not saved: {words}", session=session.uri, words=str(failure))
         self._notify("root/sessionAdded", {"summary": entry.said})
 
     def moved(self, session: S) -> None:
-        """A session's state moved: its row is said again once it has been quiet."""
+        """A session's state moved: its row is said again once it has been quiet.
+
+        One nothing runs is said at once (AHP.txt, `root/sessionSummaryChanged`).
+        """
         entry = self._entries.get(session_id(session.uri))
         if entry is None:
             return
+        entry.touched = self._world.clock.seconds()
         entry.forget()
         self._order = None
-        if entry.said is None:
+        if not entry.announced:
             return
+        quiet = 0.0 if session.at_rest else QUIET
         if entry.flush is not None:
-            entry.flush.reset(QUIET)
+            entry.flush.reset(quiet)
         else:
-            entry.flush = self._world.clock.callLater(QUIET, self._flush, entry)
+            entry.flush = self._world.clock.callLater(quiet, self._flush, entry)
 
     def flush_all(self) -> None:
         """Say now every move that waits for its quiet."""
         for entry in self._entries.values():
-            if entry.flush is not None:
-                entry.flush.cancel()
-                self._flush(entry)
+            self._flush_now(entry)
+
+    def _flush_now(self, entry: Entry[S]) -> None:
+        if entry.flush is not None:
+            entry.flush.cancel()
+            self._flush(entry)
 
     def _flush(self, entry: Entry[S]) -> None:
         entry.flush = None
-        before, after = entry.said, entry.summary
-        if before is None:
+        if not entry.announced:
             return
-        entry.said = after
-        changes = changes_between(before, after)
+        changes = changes_between(entry.said, entry.summary)
+        entry.said = entry.summary
         if changes:
-            self._notify(
-                "root/sessionSummaryChanged", {"session": entry.session.uri, "changes": changes}
-            )
+            self._notify("root/sessionSummaryChanged", {"session": entry.uri, "changes": changes})
 
     def _notify(self, method: str, params: State) -> None:
         self._world.store.notify(ROOT, method, {"channel": ROOT, **params})
@@ -193,25 +215,36 @@ class Catalogue(Generic[S]):
 
     # -- listing ------------------------------------------------------------------
 
-    def listing(self, limit: Any = None, cursor: str | None = None) -> State:
+    def listing(
+        self,
+        limit: Any = None,
+        cursor: str | None = None,
+        shown: Callable[[State], State | None] | None = None,
+    ) -> State:
         """The announced sessions, newest modified first (schema: ListSessionsResult).
 
         Its items are encoded already. All of them where `limit` is None. Raises
         `RpcError` -32602 for a limit that is no positive whole number and for a cursor
-        this host did not give out.
+        this host did not give out. `shown` answers a row as its reader is shown it, None
+        for one that is not; without it every row is listed as it is.
         """
         entries = self._ordered()
+        if shown is not None:
+            entries = [entry for entry in entries if shown(entry.summary) is not None]
         count = len(entries) if limit is None else _positive(limit)
         start = 0 if cursor is None else self._after(entries, cursor)
         page = entries[start : start + count]
-        result: State = {"items": [entry.encoded for entry in page]}
+        if shown is None:
+            result: State = {"items": [entry.encoded for entry in page]}
+        else:
+            result = {"items": [shown(entry.summary) for entry in page]}
         if page and start + len(page) < len(entries):
             result["nextCursor"] = self._cursor(page[-1])
         return result
 
     def _ordered(self) -> list[Entry[S]]:
         if self._order is None:
-            announced = [entry for entry in self._entries.values() if entry.said is not None]
+            announced = [entry for entry in self._entries.values() if entry.announced]
             self._order = sorted(announced, key=lambda entry: entry.place)
         return self._order
 

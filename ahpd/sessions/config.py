@@ -1,18 +1,97 @@
 """A session's configuration against its agent's schema.
 
 The schema (SessionConfigSchema) declares one property per key, each a small part of
-JSON Schema; a key or a value it does not take is refused by its path.
+JSON Schema; a key or a value it does not take is refused by its path. Beside the agent's
+keys every schema declares this host's own (`HOST_KEYS`), which the host takes whatever they
+hold and reads itself: one that is wrong is none (AHP.txt, `session/configChanged`).
+
+A chat may set a value of its own for a key that says `chatMutable`; what it runs on is its
+session's values with those laid over (AHP.txt, "What is served outside the protocol").
 """
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from ahpd.interfaces import IAgent
+from ahpd.interfaces import AgentFailure, IAgent, IUndeclaredConfig
 from ahpd.protocol import State
 from ahpd.protocol.errors import invalid_params
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
+
+
+PERMISSIONS: Final = "permissions"
+SENSITIVE_EDIT_LOCATIONS: Final = "sensitiveEditLocations"
+
+_RULES: Final = ("allow", "deny", "ask")
+
+
+def _rules(title: str) -> State:
+    return {"type": "array", "title": title, "items": {"type": "string", "title": "Rule"}}
+
+
+#: What every session can be configured with, whatever its agent: by key, its property.
+HOST_KEYS: Final[Mapping[str, State]] = {
+    PERMISSIONS: {
+        "type": "object",
+        "title": "Permissions",
+        "description": "Which tools run, are refused, or ask in this session.",
+        "properties": {
+            "allow": _rules("Allowed tools"),
+            "deny": _rules("Refused tools"),
+            "ask": _rules("Tools that ask"),
+        },
+        "default": {"allow": [], "deny": []},
+        "sessionMutable": True,
+    },
+    SENSITIVE_EDIT_LOCATIONS: {
+        "type": "array",
+        "title": "Sensitive locations",
+        "description": "Files and folders that no command writes to without asking.",
+        "items": {
+            "type": "object",
+            "title": "Location",
+            "properties": {
+                "path": {"type": "string", "title": "Path"},
+                "isDirectory": {"type": "boolean", "title": "Folder"},
+            },
+            "required": ["path", "isDirectory"],
+        },
+        "readOnly": True,
+        "sessionMutable": True,
+    },
+}
+
+
+def permission_rules(values: Mapping[str, Any]) -> Mapping[str, list[str]]:
+    """The session's rules by `allow`, `deny` and `ask`; a value that is no lists of rules is none."""
+    found = values.get(PERMISSIONS)
+    if isinstance(found, dict):
+        rules = {name: found.get(name, []) for name in _RULES}
+        if all(_is_list_of_strings(held) for held in rules.values()):
+            return rules
+    return {name: [] for name in _RULES}
+
+
+def sensitive_locations(values: Mapping[str, Any]) -> list[State]:
+    """The locations (`path`, `isDirectory`), read whole: one wrong entry and there are none."""
+    found = values.get(SENSITIVE_EDIT_LOCATIONS)
+    if not isinstance(found, list):
+        return []
+    right = all(
+        isinstance(entry, dict)
+        and isinstance(entry.get("path"), str)
+        and isinstance(entry.get("isDirectory"), bool)
+        for entry in found
+    )
+    return found if right else []
+
+
+def _is_list_of_strings(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(entry, str) for entry in value)
+
+
+# -- values against a schema ----------------------------------------------------------
 
 
 def problems(schema: Mapping[str, Any], value: Any, path: str) -> Iterator[str]:
@@ -62,17 +141,30 @@ def _words(error: "ValidationError", path: str) -> str:
             return f"{at}: {error.message}"
 
 
+# -- what a session is made with ------------------------------------------------------
+
+
+def schema_of(agent: IAgent, directory: str | None, given: Mapping[str, Any]) -> State:
+    """What a session of `agent` can be configured with (schema: SessionConfigSchema)."""
+    schema = agent.config_schema(directory, given)
+    # This host's keys are its own, whatever an agent calls the same.
+    return {**schema, "properties": {**schema["properties"], **HOST_KEYS}}
+
+
 def resolved(agent: IAgent, directory: str | None, given: Mapping[str, Any]) -> State:
     """The form as far as it is filled in (schema: ResolveSessionConfigResult).
 
     What was answered comes back answered. An answer the schema has no place for any
     more, because another answer took it away, is left out, and a property nobody
-    answered has its default.
+    answered has its default, but for this host's own, which are set or not there.
     """
-    schema = agent.config_schema(directory, given)
+    schema = schema_of(agent, directory, given)
     values: State = {}
     for key, declared in schema["properties"].items():
-        if key in given and not any(problems(declared, given[key], key)):
+        if key in HOST_KEYS:
+            if key in given:
+                values[key] = given[key]
+        elif key in given and not any(problems(declared, given[key], key)):
             values[key] = given[key]
         elif "default" in declared:
             values[key] = declared["default"]
@@ -82,22 +174,44 @@ def resolved(agent: IAgent, directory: str | None, given: Mapping[str, Any]) -> 
 def chosen(agent: IAgent, directory: str | None, given: Mapping[str, Any]) -> State:
     """A new session's configuration (schema: SessionConfigState), defaults filled in.
 
-    Raises `RpcError` -32602 naming the first key the schema does not declare, and the
-    first value it does not take.
+    Raises `RpcError` -32602 naming the first key that neither the schema declares nor the
+    agent takes, and the first value the schema does not take.
     """
     config = resolved(agent, directory, given)
     properties = config["schema"]["properties"]
     for key, value in given.items():
+        if key in HOST_KEYS:
+            continue
         if key not in properties:
-            known = ", ".join(properties) or "none"
-            raise invalid_params(f"config.{key}: is no key of agent {agent.provider} ({known})")
+            known = ", ".join(properties)
+            words = f"is no key of agent {agent.provider} ({known})"
+            refused = _undeclared(agent, key, value, words)
+            if refused is not None:
+                raise invalid_params(f"config.{key}: {refused}")
+            config["values"][key] = value
+            continue
         for problem in problems(properties[key], value, f"config.{key}"):
             raise invalid_params(problem)
     return config
 
 
+def _undeclared(agent: IAgent, key: str, value: Any, words: str) -> str | None:
+    """Why a key no schema declares is not taken: the agent's words, or `words`; None when it is."""
+    if not IUndeclaredConfig.providedBy(agent):
+        return words
+    taker: Any = agent
+    try:
+        taker.check_config(key, value)
+    except AgentFailure as failed:
+        return failed.message or words
+    return None
+
+
+# -- what is changed later ------------------------------------------------------------
+
+
 def change_refused(
-    config: Mapping[str, Any] | None, action: Mapping[str, Any], fresh: bool
+    agent: IAgent, config: Mapping[str, Any] | None, action: Mapping[str, Any], fresh: bool
 ) -> str | None:
     """Why a `session/configChanged` is not taken, in words; None when all of it is.
 
@@ -105,17 +219,92 @@ def change_refused(
     `fresh` is a session nothing was sent to so far: every declared key is open then,
     and only the ones that say `sessionMutable` after.
     """
-    changes: Mapping[str, Any] = action["config"]
-    held = {} if config is None else config["values"]
+    held: Mapping[str, Any] = {} if config is None else config["values"]
     properties = {} if config is None else config["schema"]["properties"]
-    touched = [key for key in changes if key not in held or held[key] != changes[key]]
-    if action.get("replace"):
-        touched += [key for key in held if key not in changes]
-    for key in touched:
+    changes: Mapping[str, Any] = action["config"]
+    for key in _touched(held, action):
+        if key in HOST_KEYS:
+            continue
         declared = properties.get(key)
-        if declared is None or not (fresh or declared.get("sessionMutable")):
-            return f"Session configuration '{key}' is not writable."
-        if key in changes:
+        words = f"Session configuration '{key}' is not writable."
+        if declared is None and key in changes:
+            refused = _undeclared(agent, key, changes[key], words)
+            if refused is not None:
+                return refused
+        elif declared is not None and not (fresh or declared.get("sessionMutable")):
+            return words
+        elif declared is not None and key in changes:
             for problem in problems(declared, changes[key], key):
                 return f"Session configuration {problem}."
     return None
+
+
+def chat_change_refused(
+    config: Mapping[str, Any] | None, own: Mapping[str, Any], action: Mapping[str, Any]
+) -> str | None:
+    """Why a `chat/configChanged` is not taken, in words; None when all of it is.
+
+    `config` is the session's (schema: SessionConfigState), `own` the values the chat has
+    set for itself so far.
+    """
+    properties = {} if config is None else config["schema"]["properties"]
+    changes: Mapping[str, Any] = action["config"]
+    for key in _touched(own, action):
+        declared = properties.get(key)
+        if key not in changes:
+            continue  # a value of its own given up: the session's is in force again
+        if declared is None or not declared.get("chatMutable"):
+            return f"Chat configuration '{key}' is not writable."
+        for problem in problems(declared, changes[key], key):
+            return f"Chat configuration {problem}."
+    return None
+
+
+def _touched(held: Mapping[str, Any], action: Mapping[str, Any]) -> list[str]:
+    """The keys an action moves, the ones a replacement leaves out among them."""
+    changes: Mapping[str, Any] = action["config"]
+    touched = [key for key in changes if key not in held or held[key] != changes[key]]
+    if action.get("replace"):
+        touched += [key for key in held if key not in changes]
+    return touched
+
+
+# -- what is handed on ----------------------------------------------------------------
+
+
+class Configured(Protocol):
+    """A chat, as configuration reaches it."""
+
+    @property
+    def state(self) -> State:
+        """Schema: ChatState."""
+
+    def config_moved(self) -> None:
+        """Its configuration is another one."""
+
+
+def moved_keys(before: Mapping[str, Any], after: Mapping[str, Any]) -> set[str]:
+    """The keys whose values differ."""
+    return {
+        key
+        for key in before.keys() | after.keys()
+        if key not in before or key not in after or before[key] != after[key]
+    }
+
+
+def hand_on(agent: IAgent, chats: Iterable[Configured], keys: Collection[str]) -> None:
+    """The session's values of `keys` moved: the chats that set none of their own are told.
+
+    This host's own keys are not worth beginning a conversation again for: a backend that
+    takes nothing while it is open is handed them when it is next opened.
+    """
+    told = set(keys) if agent.abilities.live_config else set(keys) - HOST_KEYS.keys()
+    for chat in tuple(chats):
+        if not told <= own_values(chat.state).keys():
+            chat.config_moved()
+
+
+def own_values(chat: State) -> Mapping[str, Any]:
+    """The values a chat (schema: ChatState) has set for itself."""
+    values: Mapping[str, Any] = chat.get("config") or {}
+    return values

@@ -1,7 +1,7 @@
 """What a client asks for when it makes a session or a chat: checked before anything is made."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from ahpd.chats.owner import Surroundings
 from ahpd.interfaces import IAgent
@@ -10,12 +10,18 @@ from ahpd.protocol.errors import PROVIDER_NOT_FOUND, RpcError, invalid_params
 from ahpd.protocol.status import IDLE, IS_READ
 from ahpd.protocol.uris import (
     ChannelKind,
+    default_chat as derived_chat,
     kind_of,
     opaque_chat,
     scheme,
     session_id,
+    session_of_chat,
     session_of_default_chat,
 )
+
+#: The keys of a creation's `_meta` a session keeps: made of a workspace of several folders
+#: (AHP.txt, `session/workingDirectorySet`).
+KEPT_META: Final = frozenset({"multiRoot"})
 
 
 def checked_session_uri(channel: str) -> str:
@@ -68,9 +74,17 @@ def checked_directories(agent: IAgent, directories: Sequence[str]) -> list[str]:
 
 
 def new_session_state(
-    agent: IAgent, chat: State, directories: Sequence[str], config: State, client: State | None
+    agent: IAgent,
+    chat: State,
+    directories: Sequence[str],
+    config: State,
+    client: State | None,
+    meta: Mapping[str, Any] | None = None,
 ) -> State:
-    """The state a session begins with (schema: SessionState): provisional and unread."""
+    """The state a session begins with (schema: SessionState): provisional and unread.
+
+    Of the `_meta` it was asked for with it keeps what says how it was made (`KEPT_META`).
+    """
     state: State = {
         "provider": agent.provider,
         "title": "",
@@ -84,6 +98,9 @@ def new_session_state(
         state["workingDirectories"] = list(directories)
     if config["schema"]["properties"]:
         state["config"] = config
+    kept = {key: value for key, value in (meta or {}).items() if key in KEPT_META}
+    if kept:
+        state["_meta"] = kept
     return state
 
 
@@ -108,13 +125,13 @@ def new_chat_state(
     return state
 
 
-def mint_default_chat(world: Surroundings) -> str:
-    """The URI of a new session's first chat: it says nothing of its session.
+def mint_default_chat(world: Surroundings, session: str, derived: bool) -> str:
+    """The URI of a new session's first chat.
 
-    A window that can address derived chats alone is to be told apart here (AHP.txt,
-    "Chat URIs").
+    It says nothing of its session, but for a client that computes it from the session's
+    (AHP.txt, "Chat URIs").
     """
-    return opaque_chat(world.ids())
+    return derived_chat(session) if derived else opaque_chat(world.ids())
 
 
 def checked_title(title: Any) -> str:
@@ -124,14 +141,21 @@ def checked_title(title: Any) -> str:
     return (title or "").strip()
 
 
-def checked_chat_uri(chat: str, default_chat: str) -> str:
-    """`chat` where a new chat of a session may be called so; -32602 where not."""
+def checked_chat_uri(chat: str, session: str, default_chat: str) -> str:
+    """`chat` where a new chat of `session` may be called so; -32602 where not.
+
+    A session whose default chat says which session it is of takes no other kind (AHP.txt,
+    "Chat URIs").
+    """
     if scheme(chat) != "ahp-chat" or not session_id(chat):
         raise invalid_params(f"Chat URI must use the ahp-chat scheme: {chat}")
     if session_of_default_chat(chat) is not None:
         raise invalid_params(f"chat: {chat} is the derived name of a session's default chat")
-    if session_of_default_chat(default_chat) is not None:
+    named = session_of_chat(chat)
+    if named is None and session_of_chat(default_chat) is not None:
         raise invalid_params(
             f"Opaque chat URI is not allowed in a session with a shaped default chat: {chat}"
         )
+    if named is not None and session_id(named) != session_id(session):
+        raise invalid_params(f"chat: {chat} names a chat of another session: {named}")
     return chat

@@ -1,30 +1,37 @@
 """The sessions of a host: made, found, listed and disposed of, with their chats.
 
-It knows which session, chat and annotations channels exist (`IChannelSource`), and
-holds the two handlers of what clients dispatch there.
+Which there are the registry knows; this decides, and holds the handlers of what clients
+dispatch on their channels.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from twisted.application.service import Service
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
-from zope.interface import implementer
 
-from ahpd.channels.store import ChannelStore
+from ahpd.channels.store import ChannelStore, Journal, Unsaved
 from ahpd.chats.actions import ChatActions
-from ahpd.chats.chat import CLOSE_GRACE, STOP_GRACE, Chat
+from ahpd.chats.chat import Chat
+from ahpd.chats.backend import CLOSE_GRACE
+from ahpd.chats.conversation import STOP_GRACE
 from ahpd.chats.history import tell_page
 from ahpd.chats.owner import Surroundings
 from ahpd.chats.rows import summary_of
 from ahpd.chats.tasks import finished
-from ahpd.interfaces import IAgent, IChannelSource
+from ahpd.interfaces import (
+    IAgent,
+    IAttachments,
+    IClients,
+    IHostRecord,
+    ISessionStore,
+)
+from ahpd.journal.book import Journals
 from ahpd.protocol import State
 from ahpd.protocol.errors import (
-    ALREADY_EXISTS,
     SESSION_ALREADY_EXISTS,
     RpcError,
     internal_error,
@@ -32,29 +39,31 @@ from ahpd.protocol.errors import (
     resource_not_found,
     session_not_found,
 )
-from ahpd.protocol.uris import (
-    ChannelKind,
-    kind_of,
-    scheme,
-    session_id,
-    session_of_default_chat,
-)
+from ahpd.protocol.text import plain
+from ahpd.protocol.uris import ChannelKind, session_id
 from ahpd.sessions.actions import SessionActions
-from ahpd.sessions.annotations import AnnotationActions, session_of_annotations
-from ahpd.sessions.catalogue import Catalogue
+from ahpd.sessions.addresses import Addresses
+from ahpd.sessions.company import SessionCompany
+from ahpd.sessions.decisions import Unkept
+from ahpd.sessions.annotations import AnnotationActions
+from ahpd.sessions.chat_creation import ChatCreation
 from ahpd.sessions.config import chosen, resolved
 from ahpd.sessions.creation import (
     checked_active_client,
-    checked_chat_uri,
     checked_directories,
     checked_session_uri,
-    checked_title,
     chosen_agent,
     mint_default_chat,
     new_chat_state,
     new_session_state,
 )
+from ahpd.sessions.held_back import HeldBack
+from ahpd.sessions.listed import BackendListings
+from ahpd.sessions.moving import ChatMoves, with_workers
+from ahpd.sessions.registry import SessionRegistry, is_default, session_of
 from ahpd.sessions.session import Session
+from ahpd.sessions.sleeping import SLEEP_AFTER, Sleeping
+from ahpd.sessions.waking import load
 
 log = Logger()
 
@@ -62,13 +71,20 @@ log = Logger()
 LONGEST_CLOSE: Final = STOP_GRACE + CLOSE_GRACE + 1.0
 
 
-@implementer(IChannelSource)
 class SessionsService(Service):
     """The catalogue and everything in it.
 
     `agents` are the agents this host offers by provider, the first one the default;
     `now` is the wall clock (aware), `ids` a source of new ids, `delta_window_ms` the
-    time within which deltas of one part are said as one (0: none are).
+    time within which deltas of one part are said as one (0: none are). `clients` says who
+    is connected, `record` keeps what is decided for more than one session; without it
+    that goes with the process. `delete_closed` has agents delete what they keep of a chat
+    that is closed; it is hidden alone otherwise.
+
+    `kept` is where sessions are kept, and is open. `sleep_after` seconds after anything
+    happened in it, a session nobody watches is let go of, and woken when it is asked for;
+    0 keeps all. `upkeep` is the clock of what is done behind what clients see: writing in
+    batches, folding, sleeping. Raises `StoreFailure` where what is kept cannot be read.
     """
 
     def __init__(
@@ -79,89 +95,112 @@ class SessionsService(Service):
         now: Callable[[], datetime],
         ids: Callable[[], str],
         delta_window_ms: float = 0,
+        attachments: IAttachments | None = None,
+        clients: IClients | None = None,
+        record: IHostRecord | None = None,
+        delete_closed: bool = False,
+        *,
+        kept: ISessionStore,
+        sleep_after: float = SLEEP_AFTER,
+        upkeep: IReactorTime | None = None,
     ) -> None:
         self.setName("sessions")  # type: ignore[no-untyped-call]
-        self._world = Surroundings(
-            store=store, clock=clock, now=now, ids=ids, delta_window=delta_window_ms / 1000
+        upkeep = clock if upkeep is None else upkeep
+        self.journals = Journals(
+            kept,
+            store,
+            upkeep,
+            lambda: int(now().timestamp() * 1000),
+            lambda identifier: self.registry.row(identifier),
         )
+        self._world = Surroundings(
+            store=store,
+            clock=clock,
+            now=now,
+            ids=ids,
+            delta_window=delta_window_ms / 1000,
+            attachments=attachments,
+            note=lambda channel, facts: self.registry.note(channel, facts),
+            facts=self.journals.facts,
+            journal=self._journal,
+            save=lambda session: self.journals.save(session_id(session)),
+            company=lambda: getattr(self, "company", None),
+        )
+        self.attachments = attachments
+        self._delete_closed = delete_closed
         self._store = store
         self._agents = agents
-        self._catalogue: Catalogue[Session] = Catalogue(self._world)
-        self._chats: dict[str, Chat] = {}
+        self.registry = SessionRegistry(self._world, agents, self.journals)
+        self._catalogue = self.registry.catalogue
         self._schemas: dict[str, State] = {}
-        self.session_actions = SessionActions(store, self.find)
-        self.chat_actions = ChatActions(store, self.find_chat, _is_default)
-        self.annotation_actions = AnnotationActions(store, self._annotations)
+        self.chat_creation = ChatCreation(self._world, self.registry)
+        self.moves = ChatMoves(self._world, self.registry)
+        self.addresses = Addresses(self.registry)
+        self.company: SessionCompany = SessionCompany(
+            self._world,
+            self.registry.find,
+            self.registry.awake,
+            self.registry.catalogue.sessions,
+            clients,
+            Unkept() if record is None else record,
+        )
+        self.presence = self.company.presence
+        waited = self.registry.waited
+        self.session_actions = HeldBack(SessionActions(store, self.find, self.company), waited)
+        self.chat_actions = HeldBack(
+            ChatActions(store, self.find_chat, is_default, attachments), waited
+        )
+        self.annotation_actions = HeldBack(
+            AnnotationActions(store, self.registry.annotations), waited
+        )
+        load(self.registry)
+        self._sleeping = Sleeping(self.registry, upkeep, sleep_after)
+        self._listings = BackendListings(self._world, self.registry, agents)
+        self._listings.refresh()
 
-    # -- finding ----------------------------------------------------------------
+    def _journal(
+        self,
+        session: str,
+        channel: str,
+        kind: ChannelKind,
+        unsaved: Unsaved | None,
+        facts: Mapping[str, Any] | None,
+    ) -> Journal:
+        held = None if facts is None else plain(facts)
+        return self.journals.open(session_id(session), channel, kind, unsaved, held)
 
     def find(self, uri: str) -> Session | None:
-        """The session `uri` names: under its own name, `ahp-session:` or an agent's scheme."""
-        session = self._catalogue.get(session_id(uri))
-        if session is None or session.uri == uri:
-            return session
-        name = scheme(uri)
-        known = name == "ahp-session" or name == scheme(session.uri) or name in self._agents
-        return session if known else None
+        """See `SessionRegistry.find`."""
+        return self.registry.find(uri)
 
     def find_chat(self, uri: str) -> Chat | None:
-        """The chat of this URI, or the default chat it is derived for."""
-        chat = self._chats.get(uri)
-        if chat is not None:
-            return chat
-        named = session_of_default_chat(uri)
-        session = None if named is None else self.find(named)
-        if session is None or session_of_default_chat(session.default_chat) is None:
-            return None
-        return self._chats.get(session.default_chat)
-
-    def resolve(self, channel: str) -> str | None:
-        """See `IChannelSource.resolve`."""
-        kind = kind_of(channel)
-        if kind is ChannelKind.SESSION:
-            session = self.find(channel)
-            return None if session is None else session.uri
-        if kind is ChannelKind.CHAT:
-            chat = self.find_chat(channel)
-            return None if chat is None else chat.uri
-        if kind is ChannelKind.ANNOTATIONS:
-            session = self.find(session_of_annotations(channel))
-            return None if session is None else session.annotations
-        return None
-
-    def ready(self, channel: str) -> None:
-        """See `IChannelSource.ready`: everything is held already but an unopened annotations."""
-        if kind_of(channel) is ChannelKind.ANNOTATIONS:
-            self._annotations(channel)
-
-    def _annotations(self, channel: str) -> str | None:
-        session = self.find(session_of_annotations(channel))
-        if session is None:
-            return None
-        session.open_annotations()
-        return session.annotations
+        """See `SessionRegistry.find_chat`."""
+        return self.registry.find_chat(uri)
 
     def __len__(self) -> int:
-        return len(self._catalogue)
+        return len(self.registry)
 
     # -- sessions ---------------------------------------------------------------
 
-    def create(self, params: Mapping[str, Any], client_id: str) -> None:
+    def create(
+        self, params: Mapping[str, Any], client_id: str, derived_chat: bool = False
+    ) -> None:
         """`createSession`: a session held, announced to nobody before its first message.
 
-        Asked again for what is there it keeps what is there. Raises `RpcError` -32602,
-        -32002 and -32003 as AHP.txt says.
+        Asked again for what is there it keeps what is there. `derived_chat` is for a client
+        that computes the first chat's URI. Raises `RpcError` -32602, -32002 and -32003 as
+        AHP.txt says.
         """
         uri = checked_session_uri(params["channel"])
         client = params.get("activeClient")
         checked_active_client(client, client_id)
         provider = params.get("provider")
-        held = self._catalogue.get(session_id(uri))
+        held = self._catalogue.entry(session_id(uri))
         if held is not None:
-            if held.uri != uri or provider not in (None, held.agent.provider):
+            if held.uri != uri or provider not in (None, held.provider):
                 raise RpcError(
                     SESSION_ALREADY_EXISTS,
-                    f"Session already exists: {held.uri} ({held.agent.provider})",
+                    f"Session already exists: {held.uri} ({held.provider})",
                 )
             return
         if self._catalogue.closing:
@@ -170,16 +209,18 @@ class SessionsService(Service):
         directories = checked_directories(agent, params.get("workingDirectories") or ())
         config = chosen(agent, next(iter(directories), None), params.get("config") or {})
         self._share_schema(agent, config)
-        self._open(agent, uri, directories, config, client)
+        chat = new_chat_state(self._world, mint_default_chat(self._world, uri, derived_chat))
+        row = summary_of(chat)
+        meta = params.get("_meta")
+        state = new_session_state(agent, row, directories, config, client, meta)
+        self._open(agent, uri, state, chat)
 
-    def _open(
-        self, agent: IAgent, uri: str, directories: list[str], config: State, client: State | None
-    ) -> None:
-        chat = new_chat_state(self._world, mint_default_chat(self._world))
-        state = new_session_state(agent, summary_of(chat), directories, config, client)
+    def _open(self, agent: IAgent, uri: str, state: State, chat: State) -> None:
+        found = agent.info().get("customizations") or []
+        self.company.seed(state, found)
         session = Session(self._world, self._catalogue, agent, state, uri, self._world.stamp())
-        self._catalogue.add(session)
-        self._chats[chat["resource"]] = session.open_chat(chat)
+        session.found = found
+        self.registry.hold(session, [chat])
 
     def _share_schema(self, agent: IAgent, config: State) -> None:
         """Hold one copy of a schema that thousands of sessions have alike."""
@@ -194,20 +235,25 @@ class SessionsService(Service):
 
         Raises `RpcError` -32001 for a session nobody has.
         """
+        unread = self.registry.unread(channel)
+        if unread is not None:
+            await self._listings.forget(unread)
+            return
         session = self.find(channel)
         if session is None:
             raise session_not_found(channel)
         chats = list(session.chats.values())
         for chat in chats:  # what ends one chat's turn moves its session, which reads them all
             chat.cancel()
-        for chat in chats:
-            del self._chats[chat.uri]
-            self._store.close(chat.uri)
-        session.close()
-        self._catalogue.remove(session)
+        left = self.registry.conversations_of(session)
+        self.registry.drop(session)
+        if self.attachments is not None:
+            what = f"removing the attachments of {session.uri}"
+            self._world.tasks.spawn(what, self.attachments.forget(session.uri))
         closing = [self._closing(chat) for chat in chats]
         for done in closing:
             await done
+        await self._listings.delete(session.agent.provider, left)
 
     def _closing(self, chat: Chat) -> "Deferred[None]":
         """Fires when the chat's backend is down, or has had all the time it is given."""
@@ -218,9 +264,14 @@ class SessionsService(Service):
 
         return closed.addTimeout(LONGEST_CLOSE, self._world.clock, given_up)
 
-    def listing(self, params: Mapping[str, Any]) -> State:
-        """`listSessions` (schema: ListSessionsResult)."""
-        return self._catalogue.listing(params.get("limit"), params.get("cursor"))
+    def listing(
+        self,
+        params: Mapping[str, Any],
+        shown: Callable[[State], State | None] | None = None,
+    ) -> State:
+        """`listSessions` (schema: ListSessionsResult); for `shown` see `ICaller.shown_row`."""
+        self._listings.refresh()  # answered is what they said last
+        return self._catalogue.listing(params.get("limit"), params.get("cursor"), shown)
 
     def resolve_config(self, params: Mapping[str, Any]) -> State:
         """`resolveSessionConfig` (schema: ResolveSessionConfigResult)."""
@@ -228,62 +279,36 @@ class SessionsService(Service):
         directory = params.get("workingDirectory")
         return resolved(agent, directory, params.get("config") or {})
 
+    def set_server_tools(self, tools: Sequence[State]) -> None:
+        """The host's own tools (schema: ToolDefinition) from now on, in place of those before."""
+        self.company.tools.replace(tools)
+
     # -- chats --------------------------------------------------------------------
 
     def create_chat(self, params: Mapping[str, Any]) -> None:
-        """`createChat`: a plain chat beside the ones its session has.
+        """`createChat`: see `ChatCreation.create`."""
+        self.chat_creation.create(params)
 
-        Raises `RpcError` as AHP.txt says: -32001 for an unknown session, -32010 for a
-        chat that is there, -32602 for the rest.
-        """
-        session = self.find(params["channel"])
-        if session is None:
-            raise session_not_found(params["channel"])
-        source = params.get("source")
-        if source is not None:
-            raise invalid_params(
-                f"source.kind: a chat made out of another ({source.get('kind')!r}) is not served "
-                "by this host yet; leave source out for a plain chat"
-            )
-        if params.get("provider") is not None:
-            raise invalid_params("provider: a chat runs on its session's agent; leave it out")
-        message = params.get("initialMessage")
-        if message is not None and message["origin"]["kind"] != "user":
-            raise invalid_params(
-                f"initialMessage.origin.kind: found {message['origin']['kind']!r}, expected 'user'"
-            )
-        chat = self.find_chat(params["chat"])
-        if chat is None:
-            chat = self._add_chat(session, params)
-        elif chat.uri != session.default_chat:
-            raise RpcError(ALREADY_EXISTS, f"Chat already exists: {params['chat']}")
-        if message is not None:
-            chat.start_message(message)
-
-    def _add_chat(self, session: Session, params: Mapping[str, Any]) -> Chat:
-        uri = checked_chat_uri(params["chat"], session.default_chat)
-        directories = params.get("workingDirectories")
-        if directories is not None:
-            held = session.working_directories
-            for index, directory in enumerate(directories):
-                if directory not in held:
-                    raise invalid_params(
-                        f"workingDirectories[{index}]: {directory!r} is no folder of the session"
-                    )
-        title = checked_title(params.get("title"))
-        state = new_chat_state(self._world, uri, title, directories, read=True)
-        chat = self._chats[uri] = session.add_chat(state)
-        return chat
+    def move_chat(self, params: Mapping[str, Any]) -> State:
+        """`moveChat`: see `ChatMoves.move`."""
+        return self.moves.move(params)
 
     async def dispose_chat(self, channel: str) -> None:
         """`disposeChat`: a default chat, and one nobody has, are left as they are."""
         chat = self.find_chat(channel)
-        if chat is None or _is_default(chat):
+        if chat is None or is_default(chat):
             return
-        chat.cancel()
-        del self._chats[chat.uri]
-        _session(chat).drop_chat(chat)
-        await self._closing(chat)
+        session = session_of(chat)
+        gone = with_workers(chat, session)
+        for one in gone:
+            one.cancel()
+        for one in reversed(gone):
+            self.registry.drop_chat(one)
+        for done in [self._closing(one) for one in gone]:
+            await done
+        conversation = chat.kept.conversation
+        if self._delete_closed and conversation is not None:
+            await self._listings.delete(session.agent.provider, [conversation])
 
     def fetch_turns(self, channel: str, cursor: str | None) -> State:
         """`fetchTurns`: the page before `cursor`, said on the chat's channel for all watching.
@@ -305,22 +330,17 @@ class SessionsService(Service):
     async def drain(self) -> None:
         """Start no turn any more, end the running ones as interrupted, close every backend."""
         self._catalogue.closing = True
-        for chat in tuple(self._chats.values()):
+        self._sleeping.stop()
+        self.company.stop()
+        for chat in self.registry.chats():
             chat.interrupt()
             if chat.is_open:
                 self._world.tasks.spawn(f"closing {chat.uri}", chat.release())
         await self._world.tasks.settled()
         self._catalogue.flush_all()
+        self.journals.fold_all()
 
     def stopService(self) -> "Deferred[None]":
         """Returns when every chat's backend is down."""
         super().stopService()  # type: ignore[no-untyped-call]
         return Deferred.fromCoroutine(self.drain())
-
-
-def _session(chat: Chat) -> Session:
-    return cast("Session", chat.owner)
-
-
-def _is_default(chat: Chat) -> bool:
-    return _session(chat).default_chat == chat.uri

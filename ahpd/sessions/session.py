@@ -5,22 +5,30 @@ from an action that was applied, so it is the same whoever said it: a client, th
 host, or a backend.
 """
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from ahpd.channels.envelope import Envelope
 from ahpd.chats.chat import Chat
 from ahpd.chats.owner import Surroundings, TurnFailure
 from ahpd.chats.rows import moved, remembered, row_of, summary_of
 from ahpd.chats.titles import title_from
-from ahpd.interfaces import IAgent
+from ahpd.interfaces import IAgent, IWorkerOutput, StoreFailure, TurnRequest
 from ahpd.protocol import Action, State
 from ahpd.protocol.status import IS_ARCHIVED, IS_READ
 from ahpd.protocol.uris import ChannelKind
-from ahpd.sessions.annotations import annotations_of
+from ahpd.sessions.annotations import annotations_of, marks_of
+from ahpd.sessions.blockers import Blockers
 from ahpd.sessions.catalogue import Catalogue
-from ahpd.sessions.config import change_refused
+from ahpd.sessions.client_tools import client_ids, fail_calls, fail_orphan, tools_of
+from ahpd.sessions.config import change_refused, chat_change_refused, own_values
+from ahpd.sessions.in_force import IN_FORCE, InForce, handed_on, in_force_of
+from ahpd.sessions.movable import DECIDES_MOVABLE, MovableChats
+from ahpd.sessions.read_state import couple_only_chat, couple_session
 from ahpd.sessions.summary import driving_chat
+
+if TYPE_CHECKING:
+    from ahpd.sessions.workers import Workers
 
 #: What the host says again of a change of the configuration that came on a chat.
 _CONFIG_KEYS: Final = ("type", "config", "replace")
@@ -31,13 +39,20 @@ class Session:
 
     __slots__ = (
         "_catalogue",
+        "_words",
         "_world",
         "agent",
+        "blockers",
         "chats",
         "created_at",
+        "decided",
         "default_chat",
+        "found",
+        "in_force",
+        "movable",
         "ready",
         "uri",
+        "workers",
     )
 
     def __init__(
@@ -55,10 +70,22 @@ class Session:
         self.uri = uri
         self.created_at = created_at
         self.chats: dict[str, Chat] = {}
+        self.movable = MovableChats(world.store)
+        self._words: str | None = None
+        self.in_force: InForce = in_force_of(state)
+        """What its conversations were told of last."""
+        self.found: Sequence[Mapping[str, Any]] | None = None
+        """The customizations its agent or a conversation listed last, where that is known."""
+        self.decided: dict[str, Sequence[Mapping[str, Any]]] = {}
+        """Its own decisions about customizations, by their ids."""
         self.default_chat: str = state["defaultChat"]
+        self.workers: Workers
+        """What opens the worker chats of its chats' calls; whoever holds the session gives it."""
         self.ready = False
         """Whether a first turn was handed to a backend; the session is provisional until then."""
-        world.store.open(uri, ChannelKind.SESSION, state, self.observe)
+        self.blockers = Blockers(self.say, state)
+        journal = world.journal(uri, uri, ChannelKind.SESSION, None, None)
+        world.store.open(uri, ChannelKind.SESSION, state, self.observe, journal)
 
     @property
     def state(self) -> State:
@@ -93,9 +120,50 @@ class Session:
         values: State = config["values"]
         return values
 
+    @property
+    def client_tools(self) -> tuple[State, ...]:
+        """The tools of its active clients (see `ChatStart.client_tools`)."""
+        return tools_of(self.state)
+
+    @property
+    def server_tools(self) -> tuple[State, ...]:
+        """See `ChatOwner.server_tools`."""
+        return tuple(self.state.get("serverTools") or ())
+
+    def chat_config(self, chat: str) -> Mapping[str, Any]:
+        """See `ChatOwner.chat_config`."""
+        return {**self.config_values, **own_values(self.chats[chat].state)}
+
+    async def prepare_turn(self, chat: str, request: TurnRequest) -> TurnRequest:
+        """See `ChatOwner.prepare_turn`."""
+        return request
+
     def config_refused(self, action: Action) -> str | None:
         """See `ChatOwner.config_refused`."""
-        return change_refused(self.state.get("config"), action, fresh=not self.ready)
+        return change_refused(self.agent, self.state.get("config"), action, fresh=not self.ready)
+
+    def chat_config_refused(self, chat: str, action: Action) -> str | None:
+        """See `ChatOwner.chat_config_refused`."""
+        own = own_values(self.chats[chat].state)
+        return chat_change_refused(self.state.get("config"), own, action)
+
+    def session_activity(self, words: str | None) -> None:
+        """See `ChatOwner.session_activity`."""
+        if words != self._words:
+            said: Action = {"type": "session/activityChanged"}
+            self.say(said if words is None else {**said, "activity": words})
+
+    def customizations_found(self, chat: str, found: Sequence[Mapping[str, Any]]) -> None:
+        """See `ChatOwner.customizations_found`."""
+        company = self._world.company()
+        if company is not None:
+            company.found(self, self.chats[chat], found)
+
+    def mcp_server_moved(self, server_id: str, state: Mapping[str, Any]) -> None:
+        """See `ChatOwner.mcp_server_moved`."""
+        company = self._world.company()
+        if company is not None:
+            company.server_moved(self, server_id, state)
 
     def turn_refused(self, chat_archived: bool) -> TurnFailure | None:
         """See `ChatOwner.turn_refused`."""
@@ -145,6 +213,24 @@ class Session:
         """In the place it has among what is said: a row is shown as it is by then."""
         self._world.store.behind(lambda: self._catalogue.announce(self))
 
+    def open_worker(
+        self, chat: str, turn_id: str, tool_call_id: str, message: Mapping[str, Any], title: str
+    ) -> IWorkerOutput:
+        """See `ChatOwner.open_worker`."""
+        return self.workers.open(self, chat, turn_id, tool_call_id, message, title)
+
+    def linked(self, chat: str, action: Action) -> Action:
+        """See `ChatOwner.linked`."""
+        return self.workers.linked(self, chat, action)
+
+    def workers_over(self, chat: str, turn_id: str | None) -> None:
+        """See `ChatOwner.workers_over`."""
+        self.workers.over(chat, turn_id)
+
+    def workers_run(self, chat: str) -> bool:
+        """See `ChatOwner.workers_run`."""
+        return self.workers.busy(chat)
+
     def activity_moved(self) -> None:
         """See `ChatOwner.activity_moved`."""
         self._catalogue.set_active(
@@ -160,17 +246,23 @@ class Session:
             self.say({key: envelope.action[key] for key in _CONFIG_KEYS if key in envelope.action})
             return
         self._sync_row(held)
+        self.movable.sync(self, held)
+        clients = client_ids(self.state)
+        self.blockers.moved(chat, held.state, envelope.action, clients)
+        fail_orphan(held, envelope.action, clients)
+        self.workers.moved(self, held, envelope.action)
         if kind == "session/titleChanged":
             if chat == self.default_chat:
                 self.say({"type": "session/titleChanged", "title": envelope.action["title"]})
             return
         status = held.state["status"]
         if kind == "chat/isReadChanged":
-            was_read = bool(before[1] & IS_READ)
-            self._couple_read(held, was_read, bool(status & IS_READ))
-        elif kind == "chat/isArchivedChanged" and status & IS_ARCHIVED and not status & IS_READ:
+            couple_session(self, held, was_read=bool(before[1] & IS_READ))
+        elif kind == "chat/isArchivedChanged":
+            archived = bool(status & IS_ARCHIVED & ~before[1])
             # Nobody comes back to a chat filed away for what is new in it.
-            held.say({"type": "chat/isReadChanged", "isRead": True})
+            if archived and not status & IS_READ:
+                held.say({"type": "chat/isReadChanged", "isRead": True})
         self._sync_activity()
 
     # -- what follows an action on the session's own channel --------------------
@@ -182,70 +274,79 @@ class Session:
             if len(self.counted_chats()) <= 1:
                 self._retitle(self.chats[self.default_chat], envelope.action["title"])
         elif kind == "session/isReadChanged" and by_client:
-            self._couple_only_chat(envelope.action["isRead"])
-        elif kind == "session/configChanged":
-            for chat in self.chats.values():
-                chat.refresh_backend()
+            couple_only_chat(self, envelope.action["isRead"])
+        elif kind == "session/activeClientRemoved":
+            for chat in tuple(self.chats.values()):
+                fail_calls(chat, envelope.action["clientId"])
+        elif kind in IN_FORCE:
+            self.in_force = handed_on(self, self.in_force)
+        if kind in DECIDES_MOVABLE:
+            self.movable.sync_all(self)
+        elif kind == "session/activityChanged":
+            self._words = envelope.action.get("activity")
+            self._sync_activity()
+        company = self._world.company()
+        if company is not None:
+            company.moved(self, envelope)
         self._catalogue.moved(self)
 
     def counted_chats(self) -> list[Chat]:
         """The chats the session's read state is made of: all but a tool's and a hidden one."""
-        return [chat for chat in self.chats.values() if _counts(chat.state)]
-
-    def any_unread(self) -> bool:
-        """Whether the session has peers and one of them is unread."""
-        counted = self.counted_chats()
-        return len(counted) > 1 and any(not chat.state["status"] & IS_READ for chat in counted)
-
-    def _couple_only_chat(self, is_read: bool) -> None:
-        counted = self.counted_chats()
-        if len(counted) == 1 and bool(counted[0].state["status"] & IS_READ) != is_read:
-            counted[0].say({"type": "chat/isReadChanged", "isRead": is_read})
-
-    def _couple_read(self, chat: Chat, was_read: bool, is_read: bool) -> None:
-        """Move the session's bit after a chat's (AHP.txt, `chat/isReadChanged`)."""
-        if not _counts(chat.state):
-            return
-        session_read = bool(self.state["status"] & IS_READ)
-        if not is_read:
-            if session_read:
-                self.say({"type": "session/isReadChanged", "isRead": False})
-            return
-        counted = self.counted_chats()
-        if session_read or (was_read and len(counted) > 1):
-            return
-        if all(other.state["status"] & IS_READ for other in counted):
-            self.say({"type": "session/isReadChanged", "isRead": True})
+        return [chat for chat in self.chats.values() if counts(chat.state)]
 
     # -- chats -------------------------------------------------------------------
 
-    def open_chat(self, state: State) -> Chat:
+    def open_chat(self, state: State, facts: Mapping[str, Any] | None = None) -> Chat:
         """Hold a chat whose row the session's state has already or is told next."""
         uri = state["resource"]
-        chat = self.chats[uri] = Chat(self._world, self, uri, row_of(state))
-        self._world.store.open(uri, ChannelKind.CHAT, state, chat.observe)
+        self.movable.opened(state)
+        chat = self.chats[uri] = Chat(self._world, self, uri, row_of(state), facts)
+        journal = self._world.journal(self.uri, uri, ChannelKind.CHAT, chat.unsaved, facts)
+        self._world.store.open(uri, ChannelKind.CHAT, state, chat.observe, journal)
         return chat
 
-    def add_chat(self, state: State) -> Chat:
+    def add_chat(self, state: State, facts: Mapping[str, Any] | None = None) -> Chat:
         """Open a chat beside the ones there are, and say its row.
 
-        The default chat takes the session's title of this moment as its own.
+        The default chat takes the session's title of this moment as its own. `facts` are
+        kept with it (`ahpd.chats.kept`). Raises `StoreFailure`, and there is no chat then.
         """
-        chat = self.open_chat(state)
+        chat = self.open_chat(state, facts)
+        try:
+            self._world.save(self.uri)
+        except StoreFailure:
+            del self.chats[chat.uri]
+            self._world.store.close(chat.uri)
+            raise
         self.say({"type": "session/chatAdded", "summary": summary_of(state)})
+        self.joined()
+        return chat
+
+    def joined(self) -> None:
+        """Another chat is here: the default chat takes the session's title as its own."""
         lead = self.chats[self.default_chat]
         title = self.state["title"]
         if title and not lead.state["title"]:
             self._retitle(lead, title)
-        return chat
+
+    def chats_moved(self) -> None:
+        """Other chats are here than before: what the session shows of them follows."""
+        self.activity_moved()
+        self._sync_activity()
+        self.movable.sync_all(self)
+
+    def workspace_changing(self, by: int) -> None:
+        """One more change of its folders waits for a person, or one less."""
+        self.movable.changing += by
+        self.movable.sync_all(self)
 
     def drop_chat(self, chat: Chat) -> None:
         """Say that a chat is gone and let go of its channel. Its turn's end was said."""
         del self.chats[chat.uri]
         self.say({"type": "session/chatRemoved", "chat": chat.uri})
+        self.blockers.drop(chat.uri)
         self._world.store.close(chat.uri)
-        self.activity_moved()
-        self._sync_activity()
+        self.chats_moved()
 
     # -- beside the chats ----------------------------------------------------------
 
@@ -254,13 +355,33 @@ class Session:
         """The channel its marks are on."""
         return annotations_of(self.uri)
 
-    def open_annotations(self) -> None:
-        """Hold the marks' channel from now on, empty at first."""
-        if not self._world.store.is_open(self.annotations):
-            self._world.store.open(self.annotations, ChannelKind.ANNOTATIONS, {"annotations": []})
+    def open_annotations(self, state: State | None = None) -> None:
+        """Hold the marks' channel from now on, empty at first or as it was."""
+        world, uri = self._world, self.annotations
+        if not world.store.is_open(uri):
+            held = {"annotations": []} if state is None else state
+            journal = world.journal(self.uri, uri, ChannelKind.ANNOTATIONS, None, None)
+            world.store.open(uri, ChannelKind.ANNOTATIONS, held, self._marked, journal)
+
+    def _marked(self, envelope: Envelope) -> None:
+        self._catalogue.moved(self)
+
+    @property
+    def marks(self) -> State | None:
+        """See `ahpd.sessions.entry.Listed.marks`."""
+        state = self._world.store.find(self.annotations)
+        return None if state is None else marks_of(self.annotations, state)
+
+    @property
+    def at_rest(self) -> bool:
+        """See `ahpd.sessions.entry.Listed.at_rest`."""
+        return not any(chat.is_open or chat.current for chat in self.chats.values())
 
     def close(self) -> None:
         """Let go of its own channels; its chats are closed by whoever closes it."""
+        company = self._world.company()
+        if company is not None:
+            company.let_go(self)
         self._world.store.close(self.annotations)
         self._world.store.close(self.uri)
 
@@ -285,12 +406,13 @@ class Session:
                 "defaultChat": self.default_chat,
             }
         )
-        activity = None if lead is None else lead.get("activity")
+        activity = (None if lead is None else lead.get("activity")) or self._words
         if self.state.get("activity") != activity:
             self._world.store.amend(self.uri, {"activity": activity})
             self._catalogue.moved(self)
 
 
-def _counts(chat: State) -> bool:
+def counts(chat: State) -> bool:
+    """Whether a chat (its state or its row) is one its session's read state is made of."""
     origin: State = chat.get("origin") or {}
     return origin.get("kind") != "tool" and chat.get("interactivity") != "hidden"

@@ -7,7 +7,14 @@ from collections.abc import Sequence
 from typing import Final
 
 from ahpd.protocol import State
-from ahpd.protocol.status import ACTIVITY_MASK, ERROR, INPUT_NEEDED, IS_ARCHIVED, with_activity
+from ahpd.protocol.status import (
+    ACTIVITY_MASK,
+    ERROR,
+    IN_PROGRESS,
+    INPUT_NEEDED,
+    IS_ARCHIVED,
+    with_activity,
+)
 from ahpd.protocol.timestamps import instant
 
 #: What a client's row never moves in, and a change never carries.
@@ -50,8 +57,11 @@ def modified_at(state: State, created_at: str) -> str:
     return latest
 
 
-def summary_of(resource: str, created_at: str, state: State) -> State:
-    """The session's row (schema: SessionSummary), a new object at each call."""
+def summary_of(resource: str, created_at: str, state: State, marks: State | None = None) -> State:
+    """The session's row (schema: SessionSummary), a new object at each call.
+
+    `marks` counts its annotations (schema: AnnotationsSummary), where it has some.
+    """
     lead = driving_chat(state)
     status = state["status"]
     if lead is not None:
@@ -74,6 +84,8 @@ def summary_of(resource: str, created_at: str, state: State) -> State:
     for field in _CARRIED:
         if field in state:
             summary[field] = state[field]
+    if marks is not None:
+        summary["annotations"] = marks
     return summary
 
 
@@ -100,4 +112,22 @@ def changes_between(before: State, after: State) -> State:
     }
     if "activity" in before and "activity" not in after:
         changes["activity"] = None
+    if "annotations" in before and "annotations" not in after:
+        changes["annotations"] = {
+            **before["annotations"], "annotationCount": 0, "entryCount": 0
+        }  # fmt: skip
     return changes
+
+
+def interrupted(row: State) -> State:
+    """A row as it reads back after the end of the process: nothing runs. Itself if nothing does."""
+    if not row["status"] & IN_PROGRESS and "activity" not in row:
+        return row
+    kept: State = {key: value for key, value in row.items() if key != "activity"}
+    kept["status"] = _over(row["status"])
+    kept["chats"] = [{**chat, "status": _over(chat["status"])} for chat in row.get("chats", ())]
+    return kept
+
+
+def _over(status: int) -> int:
+    return with_activity(status, ERROR) if status & IN_PROGRESS else status

@@ -58,7 +58,7 @@ def test_an_unknown_chat_is_answered_as_the_table_says(host):
 )
 def test_a_malformed_chat_troubles_nobody(host, uri):
     host.dispatch(uri, "chat/draftChanged")
-    assert host.service.resolve(uri) is None
+    assert host.service.registry.resolve(uri) is None
 
 
 def test_an_action_of_another_channel_is_refused(host, chat):
@@ -186,21 +186,6 @@ def test_only_the_client_that_provides_a_call_reports_on_it(host, chat):
         host.dispatch(chat, "chat/toolCallComplete", turnId=turn, toolCallId="other", result=result)
         is None
     )
-
-
-def test_a_confirmation_nobody_here_can_hand_on_is_refused(host, chat):
-    async def script(turn):
-        turn.say("chat/toolCallStart", toolCallId="c", toolName="rm", displayName="rm")
-        turn.say("chat/toolCallReady", toolCallId="c", invocationMessage="Remove", toolInput="{}")
-        await turn.forever()
-
-    host.agent.then(script)
-    turn = host.turn(chat)
-    answer = {"turnId": turn, "toolCallId": "c", "approved": True, "confirmed": "user-action"}
-    assert host.dispatch(chat, "chat/toolCallConfirmed", **answer) == (
-        "chat/toolCallConfirmed is not served by this host yet."
-    )
-    assert host.dispatch(chat, "chat/toolCallConfirmed", **{**answer, "toolCallId": "none"}) is None
 
 
 # -- titles -----------------------------------------------------------------------

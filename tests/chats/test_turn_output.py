@@ -2,8 +2,12 @@
 
 import pytest
 from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
+from zope.interface.verify import verifyObject
 
-from ahpd.chats.output import MOST_HELD
+from ahpd.channels.store import ChannelStore
+from ahpd.chats.output import MOST_HELD, TurnOutput
+from ahpd.interfaces import ITurnOutput
 from ahpd.protocol.actions import ACTIONS, TURN_ACTIONS
 from ahpd.testing import agents as scripts
 from ahpd.testing.agents import Gate
@@ -190,6 +194,8 @@ def test_what_a_turn_may_say_is_all_that_grows_it_and_nothing_of_its_start_or_en
     assert TURN_ACTIONS - named == {
         "chat/activityChanged",
         "chat/delta",
+        "chat/inputCompleted",
+        "chat/inputRequested",
         "chat/reasoning",
         "chat/responsePart",
         "chat/usage",
@@ -225,3 +231,19 @@ def test_a_waiting_backend_that_is_stopped_leaves_no_timer(sessions_host):
     assert done.called
     host.clock.advance(0.2)
     assert host.clock.getDelayedCalls() == []
+
+
+def test_an_output_provides_all_a_backend_may_ask_of_it():
+    output = TurnOutput(ChannelStore(), Clock(), "ahp-session:/s", "ahp-chat:/c", "turn-1", 0)
+    assert verifyObject(ITurnOutput, output)
+    assert output.turn_id == "turn-1"
+
+
+def test_where_a_turn_ends_is_kept_until_its_end():
+    output = TurnOutput(ChannelStore(), Clock(), "ahp-session:/s", "ahp-chat:/c", "turn-1", 0)
+    assert output.point is None
+    output.ended_at("here")
+    output.ended_at("there")
+    output.end()
+    output.ended_at("too late")
+    assert output.point == "there"

@@ -2,14 +2,18 @@
 
 import pytest
 from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
 
 from ahpd.commands.chats import chat_commands
+from ahpd.commands.completions import config_commands
 from ahpd.commands.sessions import session_commands
+from ahpd.interfaces import AgentAbilities
 from ahpd.protocol import errors
 from ahpd.protocol.errors import RpcError
 from ahpd.protocol.reducers import REDUCERS
 from ahpd.protocol.uris import ChannelKind
 from ahpd.protocol.views import PAGE, chat_view
+from ahpd.sessions.config import HOST_KEYS
 from ahpd.testing import agents as scripts
 from ahpd.wire.codec import decode, encode
 
@@ -24,13 +28,19 @@ def host(sessions_host):
 
 @pytest.fixture
 def run(host, caller):
-    commands = {**session_commands(host.service), **chat_commands(host.service)}
+    commands = {
+        **session_commands(host.service),
+        **chat_commands(host.service),
+        **config_commands(host.service, {"scripted": host.agent}, host.clock),
+    }
 
     def call(method, **params):
         answer = commands[method](caller(), params)
         if hasattr(answer, "send"):
             results = []
             Deferred.fromCoroutine(answer).addBoth(results.append)
+            if isinstance(results[0], Failure):
+                results[0].raiseException()
             return results[0]
         return decode(encode(answer))  # as its client reads it
 
@@ -57,10 +67,8 @@ def test_a_session_from_its_making_to_its_end(host, run):
 
 
 def test_the_configuration_is_resolved(run):
-    assert run("resolveSessionConfig", channel=ROOT) == {
-        "schema": {"type": "object", "properties": {}},
-        "values": {},
-    }
+    form = run("resolveSessionConfig", channel=ROOT)
+    assert form == {"schema": {"type": "object", "properties": dict(HOST_KEYS)}, "values": {}}
 
 
 def test_a_second_chat_is_added_and_taken_away(host, run):
@@ -222,3 +230,40 @@ def test_a_truncation_at_a_turn_somebody_was_not_given_is_told_with_the_turns_to
     host.forget()
     host.dispatch(chat, "chat/truncated", turnId=ids[4])
     assert host.kinds(chat) == ["chat/truncated"]
+
+
+def test_a_chat_is_moved_by_its_command(host, run):
+    host.agent.abilities = AgentAbilities(reopens=True)
+    run("createSession", channel=S1, workingDirectories=["file:///a"])
+    run("createChat", channel=S1, chat=C2, initialMessage=message())
+    first = {"kind": "session", "session": S1}
+    assert refused(run, "moveChat", channel=C2, destination=first) == (
+        errors.INVALID_PARAMS,
+        "Moving chats is not enabled.",
+    )
+    pushed = {"type": "root/configChanged", "config": {"chatMoves.enabled": True}}
+    host.store.dispatch(ROOT, pushed, {"clientId": "window", "clientSeq": 1})
+    assert run("moveChat", channel=C2, destination=first) == {"session": S1}
+    assert [row["resource"] for row in host.state(S1)["chats"]] == [C2, host.chat()]
+
+
+def test_a_session_asleep_is_woken_for_a_new_chat(host, run):
+    run("createSession", channel=S1)
+    host.turn(host.chat())
+    host.restart()
+    assert not host.store.is_open(S1)
+    run("createChat", channel=S1, chat=C2, title="Peer")
+    assert [row["title"] for row in host.state(S1)["chats"]] == ["hello", "Peer"]
+
+
+def test_a_conversation_its_backend_alone_keeps_takes_no_new_chat(sessions_host, caller):
+    agent = scripts.ConversationsAgent()
+    agent.keep("elsewhere")
+    host = sessions_host(agents={"scripted": agent})
+    host.listing({})
+    [row] = host.listing({})["items"]
+    create = chat_commands(host.service)["createChat"]
+    with pytest.raises(RpcError) as error:
+        create(caller(), {"channel": row["resource"], "chat": C2})
+    assert error.value.code == errors.SESSION_NOT_FOUND
+    assert error.value.message == f"Session not found: {row['resource']}"

@@ -11,6 +11,7 @@ HOST_ACTIONS = [spec for spec in ACTIONS.values() if not spec.client_dispatchabl
 SERVED = {
     "initialize", "ping", "reconnect", "subscribe", "createSession", "disposeSession", "createChat",
     "disposeChat", "listSessions", "fetchTurns", "resolveSessionConfig",
+    "completions", "sessionConfigCompletions",
 }  # fmt: skip
 #: What is asked of which kinds of channel.
 _KINDS = {
@@ -21,6 +22,7 @@ _KINDS = {
     "createChat": ["session"],
     "disposeChat": ["chat"],
     "fetchTurns": ["chat"],
+    "completions": ["session", "chat"],
 }
 _LIVELY = [
     ACTIONS[name]

@@ -107,6 +107,7 @@ DIFFERENCES = [
     ("ChatState", with_property("config", OPEN_MAP), "the values a chat set for itself"),
     ("SessionChatSummary", with_property("archived", BOOLEAN), "what a client of 0.9 reads"),
     ("SessionSummaryChangedParams", with_cleared_activity, "null clears the activity of a row"),
+    ("ChatInputRequest", with_property("_meta", OPEN_MAP), "says whose question it is"),
     ("SessionActiveClient", without_required, "one without tools or an id is taken as sent"),
     ("JsonRpcRequest", with_ids_of_both_kinds(), "JSON-RPC ids may be strings"),
     ("JsonRpcSuccessResponse", with_ids_of_both_kinds(), "JSON-RPC ids may be strings"),

@@ -105,6 +105,24 @@ def test_a_malformed_or_opaque_chat_names_no_session(chat):
     assert uris.session_of_default_chat(chat) is None
 
 
+@given(st.text(st.characters(codec="utf-8")), st.text(st.characters(codec="utf-8"), min_size=1))
+def test_a_chat_made_in_a_session_may_say_which(name, call):
+    session = f"ahp-session:/{name}"
+    assert uris.session_of_chat(uris.default_chat(session)) == session
+    worker = uris.worker_chat(session, call)
+    assert uris.session_of_chat(worker) == session
+    assert uris.session_of_default_chat(worker) is None
+    assert kind_of(worker) is ChannelKind.CHAT
+    assert worker.isascii()
+
+
+@pytest.mark.parametrize(
+    "chat", ["ahp-chat:/1", "ahp-chat:/a/YWhwLXNlc3Npb246LzE", "ahp-chat://a", "ahp-chat://a/YQ"]
+)
+def test_any_other_chat_says_nothing_of_its_session(chat):
+    assert uris.session_of_chat(chat) is None
+
+
 @given(st.text() | st.text().map("ahp-chat://default/".__add__) | st.text().map("ahp-".__add__))
 def test_nothing_a_client_may_spell_raises(uri):
     assert kind_of(uri) is None or isinstance(kind_of(uri), ChannelKind)
@@ -113,3 +131,5 @@ def test_nothing_a_client_may_spell_raises(uri):
     assert isinstance(uris.default_chat(uri), str)
     session = uris.session_of_default_chat(uri)
     assert session is None or session
+    made_in = uris.session_of_chat(uri)
+    assert made_in is None or made_in

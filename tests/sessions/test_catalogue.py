@@ -237,9 +237,8 @@ def test_active_clients_are_held_as_they_were_sent(host):
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
-        ("session/workingDirectorySet", "Session does not support dynamic working-directory"),
-        ("session/customizationToggled", "not served by this host yet"),
-        ("session/mcpServerStartRequested", "not served by this host yet"),
+        ("session/workingDirectorySet", "require an Editor Window client"),
+        ("chat/configChanged", "is no action of a session's channel"),
         ("chat/turnStarted", "is no action of a session's channel"),
     ],
 )

@@ -3,7 +3,7 @@
 import pytest
 
 from ahpd.protocol.errors import RpcError
-from ahpd.sessions.config import problems
+from ahpd.sessions.config import HOST_KEYS, problems
 from ahpd.testing.agents import ScriptedAgent
 
 S1 = "ahp-session:/s1"
@@ -60,7 +60,11 @@ def test_a_session_holds_its_schema_and_its_values(host):
     host.session(config={"worktree": True})
     config = host.state(S1)["config"]
     assert config["values"] == {"mode": "ask", "worktree": True, "branch": "main"}
-    assert set(config["schema"]["properties"]) == {"mode", "worktree", "branch"}
+    assert set(config["schema"]["properties"]) - HOST_KEYS.keys() == {
+        "mode",
+        "worktree",
+        "branch",
+    }
 
 
 @pytest.mark.parametrize(
@@ -124,10 +128,10 @@ def test_a_change_reaches_the_backend_at_the_next_turn(host):
     assert [turn["id"] for turn in host.agent.chats[1].start.history] == ["turn-1"]
 
 
-def test_a_session_with_no_configuration_takes_none(sessions_host):
+def test_a_session_with_no_configuration_of_its_agent_s_takes_none(sessions_host):
     host = sessions_host()
     host.session()
-    assert "config" not in host.state(S1)
+    assert host.state(S1)["config"]["values"] == {}
     assert host.dispatch(S1, "session/configChanged", config={"a": 1}) == (
         "Session configuration 'a' is not writable."
     )

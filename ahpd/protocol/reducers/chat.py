@@ -14,7 +14,7 @@ from ahpd.protocol.reducers.chat_tool_calls import HANDLERS as TOOL_CALLS
 from ahpd.protocol.reducers.chat_turns import HANDLERS as TURNS
 from ahpd.protocol.reducers.dispatch import Handler, reducer
 from ahpd.protocol.reducers.fields import (
-    config_changed,
+    assign,
     is_archived_changed,
     is_read_changed,
     replace,
@@ -32,6 +32,15 @@ def _background_work_removed(state: State, action: Action) -> None:
     """The last entry takes the list with it: a chat that runs nothing has none."""
     if keyed.remove(state, "backgroundWork", "id", action["id"]) and not state["backgroundWork"]:
         del state["backgroundWork"]
+
+
+def _config_changed(state: State, action: Action) -> None:
+    """The chat's own values alone: merged, or with `replace` all there are; none, no config.
+
+    Their schema is the session's.
+    """
+    held = {} if action.get("replace") else state.get("config") or {}
+    assign(state, "config", {**held, **action["config"]} or None)
 
 
 HANDLERS: Final[dict[str, Handler]] = {
@@ -52,7 +61,7 @@ HANDLERS: Final[dict[str, Handler]] = {
     "chat/isArchivedChanged": is_archived_changed,
     # Not AHP 1.0.0: a value the chat sets for itself (AHP.txt, "What is served outside
     # the protocol").
-    "chat/configChanged": config_changed,
+    "chat/configChanged": _config_changed,
     # No chat action carries a title; a rename sent on a chat's own channel renames the
     # chat (AHP.txt, `session/titleChanged`).
     "session/titleChanged": replace("title"),

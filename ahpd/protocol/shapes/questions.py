@@ -3,7 +3,7 @@
 from typing import Literal, NotRequired, TypedDict
 
 from ahpd.protocol.shapes.common import URI
-from ahpd.protocol.shapes.notation import Open
+from ahpd.protocol.shapes.notation import Meta, Open
 
 
 class ChatInputBooleanAnswerValue(TypedDict):
@@ -113,11 +113,14 @@ ChatInputQuestion = Open[
 
 
 class ChatInputRequest(TypedDict):
+    """A form. `_meta.purpose` says whose question it is (AHP.txt, "Being asked")."""
+
     id: str
     message: NotRequired[str]
     url: NotRequired[URI]
     questions: NotRequired[list[ChatInputQuestion]]
     answers: NotRequired[dict[str, ChatInputAnswer]]
+    _meta: NotRequired[Meta]
 
 
 ChatInputResponseKind = Literal["accept", "decline", "cancel"]

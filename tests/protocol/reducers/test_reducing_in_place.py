@@ -217,13 +217,13 @@ def test_a_call_that_came_as_a_part_is_not_changed_by_its_input():
 
 
 def test_a_configuration_two_chats_began_with_is_each_one_s_own():
-    config = {"schema": {}, "values": {"mode": "plan"}}
+    config = {"mode": "plan"}
     one, other = {"config": config}, {"config": config}
 
     chat(one, {"type": "chat/configChanged", "config": {"mode": "edit"}})
 
-    assert one["config"]["values"] == {"mode": "edit"}
-    assert other["config"]["values"] == {"mode": "plan"}
+    assert one["config"] == {"mode": "edit"}
+    assert other["config"] == {"mode": "plan"}
 
 
 def test_a_list_that_came_with_an_action_is_not_changed_by_the_next():

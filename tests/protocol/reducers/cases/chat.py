@@ -54,7 +54,6 @@ def completing(response, request="q", **fields):
 
 YES = {"state": "draft", "value": {"kind": "boolean", "value": True}}
 NO = {"state": "submitted", "value": {"kind": "boolean", "value": False}}
-CONFIG = {"schema": {"type": "object", "properties": {}}, "values": {"mode": "plan"}}
 
 CASES = {
     "chat/activityChanged: said and cleared": (
@@ -131,18 +130,25 @@ CASES = {
         [{"type": "chat/isArchivedChanged", "isArchived": True}],
         chat(2 + 32 + 64 + 256),
     ),
-    "chat/configChanged: a value of the chat's own": (
-        chat(config=CONFIG, provider="echo"),
+    "chat/configChanged: the first value of the chat's own": (
+        chat(provider="echo"),
         [{"type": "chat/configChanged", "config": {"mode": "edit", "more": None}}],
-        chat(
-            config={"schema": CONFIG["schema"], "values": {"mode": "edit", "more": None}},
-            provider="echo",
-        ),
+        chat(config={"mode": "edit", "more": None}, provider="echo"),
+    ),
+    "chat/configChanged: another beside it": (
+        chat(config={"mode": "edit"}),
+        [{"type": "chat/configChanged", "config": {"other": 1}}],
+        chat(config={"mode": "edit", "other": 1}),
     ),
     "chat/configChanged: all of them": (
-        chat(config=CONFIG),
+        chat(config={"mode": "edit"}),
         [{"type": "chat/configChanged", "config": {"other": 1}, "replace": True}],
-        chat(config={"schema": CONFIG["schema"], "values": {"other": 1}}),
+        chat(config={"other": 1}),
+    ),
+    "chat/configChanged: none of them": (
+        chat(config={"mode": "edit"}),
+        [{"type": "chat/configChanged", "config": {}, "replace": True}],
+        chat(),
     ),
     "session/titleChanged: a rename sent on the chat's channel": (
         chat(),

@@ -1,0 +1,63 @@
+"""What a session's conversations run on: its configuration and its folders.
+
+A change of either reaches the conversations that are open once it was said, and only where
+it is a change: a value set to what it is and a folder that is held already start nothing.
+
+Source: AHP.txt, `session/configChanged`, `session/workingDirectorySet` and "Every accepted
+action goes to every client of its channel".
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final, Protocol
+
+import attrs
+
+from ahpd.chats.chat import Chat
+from ahpd.interfaces import IAgent
+from ahpd.protocol import State
+from ahpd.sessions.config import hand_on, moved_keys
+from ahpd.sessions.folders import FOLDER_ACTIONS
+
+#: The actions that move it.
+IN_FORCE: Final = FOLDER_ACTIONS | {"session/configChanged"}
+
+
+@attrs.frozen
+class InForce:
+    """What the conversations of a session were told of last."""
+
+    values: Mapping[str, Any]
+    folders: tuple[str, ...]
+
+
+class Running(Protocol):
+    """A session, as what it runs on is seen."""
+
+    chats: dict[str, Chat]
+
+    @property
+    def agent(self) -> IAgent:
+        """The agent its chats run on."""
+
+    @property
+    def state(self) -> State:
+        """The session's state (schema: SessionState)."""
+
+
+def in_force_of(state: State) -> InForce:
+    """What a session of this state (schema: SessionState) runs on."""
+    config: State = state.get("config") or {"values": {}}
+    return InForce(config["values"], tuple(state.get("workingDirectories") or ()))
+
+
+def handed_on(session: Running, before: InForce) -> InForce:
+    """Tell the conversations what moved since `before`; what is in force now."""
+    now = in_force_of(session.state)
+    keys = moved_keys(before.values, now.values)
+    if keys:
+        hand_on(session.agent, session.chats.values(), keys)
+    if now.folders != before.folders:
+        for chat in tuple(session.chats.values()):
+            if "workingDirectories" not in chat.state:
+                chat.refresh_backend()
+    return now

@@ -1,0 +1,231 @@
+"""Conversations that backends keep on this machine and that this host made no session of.
+
+Each is listed as a session (AHP.txt, "Session URIs"); its turns are read when somebody
+asks for them, and it is a session of this host's from then on. Backends are asked at the
+start and behind every listing, which answers what is known by then.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, cast
+from urllib.parse import quote
+
+from twisted.internet.defer import Deferred
+from twisted.logger import Logger
+
+from ahpd.chats.owner import Surroundings
+from ahpd.chats.rows import summary_of as chat_row
+from ahpd.interfaces import (
+    AgentFailure,
+    IAgent,
+    IConversations,
+    ListedConversation,
+    ReadConversation,
+    StoreFailure,
+)
+from ahpd.protocol import State
+from ahpd.protocol.errors import internal_error
+from ahpd.protocol.status import IDLE, IS_READ
+from ahpd.protocol.text import plain
+from ahpd.protocol.uris import default_chat
+from ahpd.sessions.config import chosen
+from ahpd.sessions.creation import new_session_state
+from ahpd.sessions.entry import Entry
+from ahpd.sessions.registry import SessionRegistry, saving
+from ahpd.sessions.session import Session
+
+log = Logger()
+
+#: The least time between two questions to one backend, in seconds.
+APART: Final = 1.0
+
+
+class BackendListings:
+    """What the agents of a host that keep conversations list, merged into its catalogue."""
+
+    def __init__(
+        self, world: Surroundings, registry: SessionRegistry, agents: Mapping[str, IAgent]
+    ) -> None:
+        self._world = world
+        self._registry = registry
+        self._agents = {
+            provider: agent
+            for provider, agent in agents.items()
+            if IConversations.providedBy(agent)
+        }
+        self._asked: dict[str, float] = {}
+        self._asking: set[str] = set()
+        self._failed: set[str] = set()
+        self._keeping: set[str] = set()
+        self._reading: dict[str, list[Deferred[None]]] = {}
+        registry.surface = self.surface
+
+    # -- listing --------------------------------------------------------------------
+
+    def refresh(self) -> None:
+        """Ask every backend what it keeps, unless it was asked just now. Waits for none."""
+        now = self._world.clock.seconds()
+        for provider, agent in self._agents.items():
+            asked = self._asked.get(provider)
+            if provider in self._asking or (asked is not None and now - asked < APART):
+                continue
+            self._asking.add(provider)
+            self._world.tasks.spawn(
+                f"listing the conversations of {provider}",
+                self._ask(provider, cast("IConversations", agent)),
+            )
+
+    async def _ask(self, provider: str, agent: IConversations) -> None:
+        try:
+            listed = await agent.list_conversations()
+        except Exception as failed:
+            if provider not in self._failed:
+                self._failed.add(provider)
+                log.error(
+                    "agent {provider} does not list its conversations: {error}",
+                    provider=provider,
+                    error=str(failed) if isinstance(failed, AgentFailure) else repr(failed),
+                )
+        else:
+            self._failed.discard(provider)
+            if not self._registry.catalogue.closing:
+                self._merge(provider, listed)
+        finally:
+            self._asking.discard(provider)
+            self._asked[provider] = self._world.clock.seconds()
+
+    def _merge(self, provider: str, listed: Sequence[ListedConversation]) -> None:
+        catalogue, own = self._registry.catalogue, self._registry.conversations
+        found = {each.id: each for each in listed if each.id}
+        for entry in catalogue.entries():
+            gone = entry.conversation is not None and entry.conversation not in found
+            if gone and entry.provider == provider:
+                catalogue.remove(entry)
+        for identifier, conversation in found.items():
+            held = catalogue.entry(identifier)
+            if held is not None:
+                if held.conversation == identifier and held.provider == provider:
+                    catalogue.surfaced_moved(held, _row(provider, conversation))
+                continue
+            if not own.is_own(provider, identifier):
+                row = _row(provider, conversation)
+                catalogue.add_surfaced(identifier, row["resource"], row, provider, identifier)
+
+    # -- reading --------------------------------------------------------------------
+
+    async def surface(self, entry: Entry[Session]) -> None:
+        """Read the conversation of `entry` and hold it as a session.
+
+        Raises `RpcError` -32603 where its backend cannot say it.
+        """
+        waiting = self._reading.get(entry.identifier)
+        if waiting is not None:
+            done: Deferred[None] = Deferred()
+            waiting.append(done)
+            await done
+            return
+        self._reading[entry.identifier] = []
+        try:
+            await self._read(entry)
+        finally:
+            for done in self._reading.pop(entry.identifier):
+                done.callback(None)
+
+    async def _read(self, entry: Entry[Session]) -> None:
+        conversation = entry.conversation
+        agent = self._agents.get(entry.provider)
+        if conversation is None or agent is None:
+            return
+        try:
+            read = await cast("IConversations", agent).read_conversation(conversation)
+        except AgentFailure as failed:
+            raise internal_error(f"{entry.uri} cannot be read: {failed.message}") from None
+        except Exception as failed:
+            log.error(
+                "{uri} cannot be read: {kind}: {error}",
+                uri=entry.uri,
+                kind=type(failed).__name__,
+                error=str(failed),
+            )
+            raise internal_error(f"{entry.uri} cannot be read; the host's log says why") from None
+        # It may have gone, or become a session another way, while it was read.
+        if self._registry.catalogue.entry(entry.identifier) is entry and entry.conversation:
+            self._hold(entry, agent, conversation, read)
+
+    def _hold(
+        self, entry: Entry[Session], agent: IAgent, conversation: str, read: ReadConversation
+    ) -> None:
+        row = entry.summary
+        directories = row.get("workingDirectories", [])
+        config = chosen(agent, next(iter(directories), None), {})
+        chat: State = {
+            "resource": default_chat(entry.uri),
+            "title": "",
+            "status": IDLE | IS_READ,
+            "modifiedAt": row["modifiedAt"],
+            "origin": {"kind": "user"},
+            "turns": plain(list(read.turns)),
+        }
+        state = new_session_state(agent, chat_row(chat), directories, config, None)
+        state["title"] = row["title"]
+        state["status"] = row["status"]
+        state["lifecycle"] = "ready"
+        catalogue = self._registry.catalogue
+        session = Session(self._world, catalogue, agent, state, entry.uri, entry.created_at)
+        facts: dict[str, Any] = {"conversation": conversation}
+        if read.points:
+            facts["points"] = dict(read.points)
+        self._registry.adopt(entry, session, chat, facts)
+        catalogue.moved(session)
+
+    # -- deleting ---------------------------------------------------------------------
+
+    async def forget(self, entry: Entry[Session]) -> None:
+        """Take a listed conversation away for good; there is nothing of it here to end.
+
+        Raises `RpcError` -32603 where that cannot be saved.
+        """
+        registry, provider, conversation = self._registry, entry.provider, entry.conversation
+        assert conversation is not None, "only what is not read is forgotten"
+        with saving(entry.uri):
+            registry.journals.apply(*registry.conversations.hidden(provider, [conversation]))
+        registry.catalogue.remove(entry)
+        await self.delete(provider, [conversation])
+
+    async def delete(self, provider: str, conversations: Sequence[str]) -> None:
+        """Have a backend delete its copies of conversations. Those it does not stay hidden."""
+        agent = self._agents.get(provider)
+        if agent is None:
+            if conversations and provider not in self._keeping:
+                self._keeping.add(provider)
+                log.info("agent {provider} keeps its copies of deleted sessions", provider=provider)
+            return
+        for conversation in conversations:
+            try:
+                await cast("IConversations", agent).delete_conversation(conversation)
+                self._registry.journals.apply(
+                    self._registry.conversations.deleted(provider, conversation)
+                )
+            except (AgentFailure, StoreFailure) as failed:
+                log.error(
+                    "agent {provider} did not delete {conversation}: {error}",
+                    provider=provider,
+                    conversation=conversation,
+                    error=str(failed),
+                )
+
+
+def _row(provider: str, conversation: ListedConversation) -> State:
+    """What is listed of a conversation (schema: SessionSummary)."""
+    uri = f"ahp-session:/{quote(conversation.id, safe='')}"
+    row: State = {
+        "resource": uri,
+        "provider": provider,
+        "title": conversation.title,
+        "status": IDLE | IS_READ,
+        "createdAt": conversation.created_at,
+        "modifiedAt": conversation.modified_at,
+        "defaultChat": default_chat(uri),
+    }
+    if conversation.working_directories:
+        row["workingDirectories"] = list(conversation.working_directories)
+    return row

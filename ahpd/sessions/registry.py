@@ -1,0 +1,400 @@
+"""Which sessions and chats there are, under which names, and how each is found.
+
+It knows the session, chat and annotations channels (`IChannelSource`). A session is
+found by any spelling of its URI (AHP.txt, "Session URIs"), a chat by its own URI or by
+the one derived from its session ("Chat URIs"). A session that is asleep is woken by
+whoever asks for it, and one whose conversation only its backend keeps is read by whoever
+waits for it (`ready`).
+"""
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, cast
+
+from twisted.logger import Logger
+from zope.interface import implementer
+
+from ahpd.chats.chat import Chat
+from ahpd.chats.owner import Surroundings
+from ahpd.interfaces import (
+    DropChannel,
+    IAgent,
+    IChannelSource,
+    IConversations,
+    SessionRow,
+    StoreFailure,
+)
+from ahpd.journal.book import Journals
+from ahpd.protocol import Action, State
+from ahpd.protocol.errors import internal_error
+from ahpd.protocol.uris import (
+    ChannelKind,
+    default_chat,
+    kind_of,
+    scheme,
+    session_id,
+    session_of_default_chat,
+)
+from ahpd.sessions.annotations import annotations_of, session_of_annotations
+from ahpd.sessions.catalogue import Catalogue
+from ahpd.sessions.conversations import CLOSED, OwnConversations
+from ahpd.sessions.entry import Entry
+from ahpd.sessions.session import Session
+from ahpd.sessions.waking import wake
+from ahpd.sessions.workers import Workers
+
+log = Logger()
+
+#: Reads a conversation that its backend alone keeps, and holds it as a session.
+Surface = Callable[[Entry[Session]], Awaitable[None]]
+
+
+@implementer(IChannelSource)
+class SessionRegistry:
+    """The sessions of a host and their chats. `agents` by provider, the first the default."""
+
+    def __init__(
+        self, world: Surroundings, agents: Mapping[str, IAgent], journals: Journals
+    ) -> None:
+        self.world = world
+        self.agents = agents
+        self.journals = journals
+        self.conversations = OwnConversations(journals.store)
+        self.catalogue: Catalogue[Session] = Catalogue(world, journals.save)
+        self.open_chats: dict[str, Chat] = {}
+        """Every chat whose state is held now, by its URI."""
+        self.workers = Workers(world, self._hold_chat)
+        self.surface: Surface | None = None
+        #: Told that a session is awake.
+        self.woken: Callable[[], None] = lambda: None
+
+    def __len__(self) -> int:
+        return len(self.catalogue)
+
+    def row(self, identifier: str) -> SessionRow | None:
+        """The row of a session as it is stored."""
+        entry = self.catalogue.entry(identifier)
+        return None if entry is None or entry.conversation is not None else entry.row()
+
+    # -- finding ----------------------------------------------------------------
+
+    def named(self, uri: str) -> Entry[Session] | None:
+        """The place of the session `uri` names; it stays asleep if it is.
+
+        It is named by its own name, by `ahp-session:` or by an agent's scheme.
+        """
+        entry = self.catalogue.entry(session_id(uri))
+        if entry is None or entry.uri == uri:
+            return entry
+        name = scheme(uri)
+        known = name == "ahp-session" or name == scheme(entry.uri) or name in self.agents
+        return entry if known else None
+
+    def find(self, uri: str) -> Session | None:
+        """The session `uri` names, awake from now on. None too for one to be read first.
+
+        Raises `RpcError` -32603 for one that cannot be read back.
+        """
+        return self._awake(self.named(uri))
+
+    def held(self, identifier: str) -> Session | None:
+        """The session of this id, whatever its URI is spelled like; see `find`."""
+        return self._awake(self.catalogue.entry(identifier))
+
+    def find_chat(self, uri: str) -> Chat | None:
+        """The chat of this URI, or the default chat it is derived for; see `find`."""
+        chat = self.open_chats.get(uri)
+        if chat is not None:
+            return chat
+        stored = self._stored_chat(uri)
+        if stored is not None:
+            self._awake(stored[1])
+            return self.open_chats.get(stored[0])
+        named = session_of_default_chat(uri)
+        session = None if named is None else self.find(named)
+        if session is None or session_of_default_chat(session.default_chat) is None:
+            return None
+        return self.open_chats.get(session.default_chat)
+
+    def _awake(self, entry: Entry[Session] | None) -> Session | None:
+        if entry is None or entry.conversation is not None:
+            return None
+        entry.touched = self.world.clock.seconds()
+        return wake(self, entry) if entry.session is None else entry.session
+
+    def chats(self) -> tuple[Chat, ...]:
+        """Every chat whose state is held now."""
+        return tuple(self.open_chats.values())
+
+    def awake(self, channel: str) -> Session | None:
+        """The session a session's or a chat's channel belongs to, if it is awake."""
+        chat = self.open_chats.get(channel)
+        if chat is not None:
+            return session_of(chat)
+        entry = self.named(channel)
+        return None if entry is None else entry.session
+
+    def _stored_chat(self, uri: str) -> tuple[str, Entry[Session]] | None:
+        """The name a chat of a session that is asleep is kept under, and the session's place.
+
+        None for a URI that names no such chat.
+        """
+        store = self.journals.store
+        identifier = store.session_of(uri)
+        entry = None if identifier is None else self.catalogue.entry(identifier)
+        if entry is not None and entry.session is None:
+            return uri, entry
+        named = session_of_default_chat(uri)
+        entry = None if named is None else self.named(named)
+        if entry is None or entry.session is not None:
+            return None
+        name = default_chat(entry.uri)
+        return (name, entry) if store.session_of(name) == entry.identifier else None
+
+    # -- channels ---------------------------------------------------------------
+
+    def resolve(self, channel: str) -> str | None:
+        """See `IChannelSource.resolve`."""
+        kind = kind_of(channel)
+        if kind is ChannelKind.SESSION:
+            entry = self.named(channel)
+            return None if entry is None else entry.uri
+        if kind is ChannelKind.CHAT:
+            return self._resolved_chat(channel)
+        if kind is ChannelKind.ANNOTATIONS:
+            entry = self.named(session_of_annotations(channel))
+            return None if entry is None else annotations_of(entry.uri)
+        return None
+
+    def _resolved_chat(self, channel: str) -> str | None:
+        if channel in self.open_chats:
+            return channel
+        stored = self._stored_chat(channel)
+        if stored is not None:
+            return stored[0]
+        named = session_of_default_chat(channel)
+        entry = None if named is None else self.named(named)
+        if entry is None:
+            return None
+        if entry.session is not None:
+            chat = entry.session.default_chat
+            return None if session_of_default_chat(chat) is None else chat
+        return None if entry.conversation is None else default_chat(entry.uri)
+
+    def ready(self, channel: str) -> Awaitable[None] | None:
+        """See `IChannelSource.ready`."""
+        entry = self.unread(channel)
+        if entry is not None:
+            return self._read(entry)
+        kind = kind_of(channel)
+        if kind is ChannelKind.ANNOTATIONS:
+            self.annotations(channel)
+        elif kind is ChannelKind.CHAT:
+            self.find_chat(channel)
+        else:
+            self.find(channel)
+        return None
+
+    def unread(self, channel: str) -> Entry[Session] | None:
+        """The place of the session a channel belongs to, if its backend has to be asked for it."""
+        kind = kind_of(channel)
+        uri: str | None = channel
+        if kind is ChannelKind.ANNOTATIONS:
+            uri = session_of_annotations(channel)
+        elif kind is ChannelKind.CHAT:
+            uri = session_of_default_chat(channel)
+        entry = None if uri is None else self.named(uri)
+        return None if entry is None or entry.conversation is None else entry
+
+    def waited(self, channel: str) -> Awaitable[None] | None:
+        """Brings the session a channel belongs to here; None for one that need not be waited for."""
+        entry = self.unread(channel)
+        return None if entry is None else self._read(entry)
+
+    async def _read(self, entry: Entry[Session]) -> None:
+        if self.surface is None:
+            raise internal_error(f"{entry.uri} cannot be read")
+        await self.surface(entry)
+
+    def annotations(self, channel: str) -> str | None:
+        """The URI an annotations channel is held under, held from now on; None for no session."""
+        session = self.find(session_of_annotations(channel))
+        if session is None:
+            return None
+        session.open_annotations()
+        return session.annotations
+
+    # -- holding ------------------------------------------------------------------
+
+    def hold(
+        self, session: Session, chats: Iterable[State], facts: Mapping[str, Any] | None = None
+    ) -> None:
+        """Hold a session nobody is told of so far, and the chats its state lists.
+
+        It is on disk when this returns. Raises `RpcError` -32603, and it is not held.
+        `facts` are the first chat's.
+        """
+        session.workers = self.workers
+        self.catalogue.add(session)
+        for state in chats:
+            self.open_chats[state["resource"]] = session.open_chat(state, facts)
+            facts = None
+        with saving(session.uri):
+            try:
+                self.journals.save(session_id(session.uri))
+            except StoreFailure:
+                self._let_go(session)
+                raise
+        self.woken()
+
+    def add_chat(
+        self, session: Session, state: State, facts: Mapping[str, Any] | None = None
+    ) -> Chat:
+        """Hold a new chat of a session beside the ones it has, with its facts, and say its row.
+
+        Raises `RpcError` -32603 where it cannot be saved, and there is none then.
+        """
+        with saving(state["resource"]):
+            return self._hold_chat(session, state, facts)
+
+    def _hold_chat(
+        self, session: Session, state: State, facts: Mapping[str, Any] | None = None
+    ) -> Chat:
+        """See `add_chat`; raises `StoreFailure`."""
+        chat = self.open_chats[state["resource"]] = session.add_chat(state, facts)
+        return chat
+
+    def keep_move(
+        self,
+        source: Session,
+        target: Session,
+        moved: Sequence[Chat],
+        leaving: Sequence[Action],
+        joining: Sequence[Action],
+    ) -> None:
+        """Have chats be another session's on disk, with what is about to be said of it.
+
+        A target nobody holds so far is held from now on. Raises `RpcError` -32603, nothing
+        written; such a target is let go of then.
+        """
+        identifier = session_id(target.uri)
+        fresh = self.catalogue.entry(identifier) is None
+        if fresh:
+            target.workers = self.workers
+            self.catalogue.add(target)
+        entry = self.catalogue.entry(identifier)
+        assert entry is not None
+        announced, entry.announced = entry.announced, True  # to whoever starts after a crash
+        with saving(target.uri):
+            try:
+                self.journals.transfer(
+                    [chat.uri for chat in moved],
+                    session_id(source.uri),
+                    identifier,
+                    {source.uri: leaving, target.uri: joining},
+                    *self.conversations.moved(moved, identifier),
+                )
+                entry.announced = announced
+            except StoreFailure:
+                entry.announced = announced
+                if fresh:
+                    self._let_go(target)
+                raise
+
+    def drop_chat(self, chat: Chat) -> None:
+        """Let go of one chat and say it. Its turn's end was said.
+
+        Raises `RpcError` -32603 where the store keeps it all the same; then it stays.
+        """
+        session, conversation = session_of(chat), chat.kept.conversation
+        with saving(chat.uri):
+            if conversation is not None:  # its backend lists it still, and it is nobody's session
+                self.journals.note(session.uri, {CLOSED: {conversation: True}})
+            self.journals.apply(DropChannel(channel=chat.uri))
+        self.journals.leave(chat.uri)
+        del self.open_chats[chat.uri]
+        session.drop_chat(chat)
+
+    def drop(self, session: Session) -> None:
+        """Let go of a session and its chats, and say it. Their turns' ends were said.
+
+        The conversations of its chats are hidden from the listing of what backends keep.
+        Raises `RpcError` -32603 where the store keeps it all the same; then it stays.
+        """
+        with saving(session.uri):
+            left = self.conversations_of(session)
+            self.journals.apply(*self.conversations.dropped(session, left))
+        self._let_go(session)
+
+    def conversations_of(self, session: Session) -> Sequence[str]:
+        """What the chats of a session, closed ones too, have on its backend."""
+        named = [chat.kept.conversation for chat in session.chats.values()]
+        named += self.journals.facts(session.uri).get(CLOSED, ())
+        return [conversation for conversation in named if conversation is not None]
+
+    def note(self, channel: str, facts: Mapping[str, Any]) -> None:
+        """See `Surroundings.note`. A conversation that is named is one of ours from now on."""
+        conversation = facts.get("conversation")
+        chat = self.open_chats.get(channel)
+        if conversation is not None and chat is not None:
+            agent = chat.owner.agent
+            if IConversations.providedBy(agent):
+                session = session_id(chat.owner.uri)
+                self.journals.apply(self.conversations.kept(session, agent.provider, conversation))
+        self.journals.note(channel, facts)
+
+    def adopt(
+        self, entry: Entry[Session], session: Session, chat: State, facts: Mapping[str, Any]
+    ) -> None:
+        """Hold a session that was a listed conversation so far, with its one chat.
+
+        It is on disk when this returns. Raises `RpcError` -32603, and it is as it was.
+        """
+        conversation, entry.conversation = entry.conversation, None
+        session.workers, session.ready = self.workers, True
+        self.catalogue.wake(entry, session)
+        self.open_chats[chat["resource"]] = session.open_chat(chat, facts)
+        with saving(session.uri):
+            try:
+                self.journals.save(entry.identifier)
+                if conversation is not None:
+                    provider = session.agent.provider
+                    self.journals.apply(
+                        self.conversations.kept(entry.identifier, provider, conversation)
+                    )
+            except StoreFailure:
+                entry.session, entry.conversation = None, conversation
+                del self.open_chats[chat["resource"]]
+                for channel in (chat["resource"], session.uri):
+                    self.world.store.release(channel)
+                raise
+        self.woken()
+
+    def _let_go(self, session: Session) -> None:
+        for chat in session.chats.values():
+            del self.open_chats[chat.uri]
+            self.world.store.close(chat.uri)
+        session.close()
+        entry = self.catalogue.entry(session_id(session.uri))
+        if entry is not None:
+            self.catalogue.remove(entry)
+
+
+@contextmanager
+def saving(what: str) -> Iterator[None]:
+    """A `StoreFailure` inside is an `RpcError` -32603 in its words, and logged."""
+    try:
+        yield
+    except StoreFailure as failure:
+        log.error("{what} could not be saved: {words}", what=what, words=str(failure))
+        raise internal_error(f"{what} could not be saved: {failure}") from None
+
+
+def session_of(chat: Chat) -> Session:
+    """The session a chat is in now."""
+    return cast("Session", chat.owner)
+
+
+def is_default(chat: Chat) -> bool:
+    """Whether the chat has its session's default role."""
+    return session_of(chat).default_chat == chat.uri

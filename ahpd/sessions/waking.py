@@ -1,0 +1,131 @@
+"""How a session that is asleep is held again, and how one is let go of.
+
+A host starts with its sessions asleep. Whoever asks for one wakes it, in the call itself:
+its record is read, and it is what it was. One that nobody watches and nothing runs in goes
+to sleep again (`ahpd.sessions.sleeping`).
+"""
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from twisted.logger import Logger
+
+from ahpd.interfaces import DropChannel, DropSession, StoreFailure, Write
+from ahpd.protocol.errors import RpcError, internal_error
+from ahpd.protocol.timestamps import instant
+from ahpd.sessions.entry import Entry
+from ahpd.sessions.missing import MissingAgent
+from ahpd.sessions.session import Session
+from ahpd.sessions.stored import StoredSession, read_session
+
+if TYPE_CHECKING:
+    from ahpd.sessions.registry import SessionRegistry
+
+log = Logger()
+
+#: How long a session that was never sent a message is kept for its client to come back.
+_PROVISIONAL: Final = timedelta(days=1)
+
+
+def load(registry: "SessionRegistry") -> None:
+    """Know every session the store has, asleep. Those a crash left behind are mended.
+
+    One that was never sent a message goes once nobody came back to it for a day. Raises
+    `StoreFailure`.
+    """
+    store = registry.journals.store
+    mended = set(store.unfolded())
+    left: list[Write] = []
+    oldest = (registry.world.now() - _PROVISIONAL).timestamp()
+    for row in store.sessions():
+        if not row.id:
+            continue
+        left_alone = not row.announced and row.id not in mended
+        if left_alone and (instant(row.modified_at) or 0.0) < oldest:
+            left.append(DropSession(id=row.id))
+        else:
+            registry.catalogue.add_row(row)
+    store.apply(left)
+    for identifier in mended:
+        entry = registry.catalogue.entry(identifier)
+        if entry is not None:
+            _mend(registry, entry)
+
+
+def _mend(registry: "SessionRegistry", entry: Entry[Session]) -> None:
+    """Bring the record of a session to what its entries make of it."""
+    try:
+        wake(registry, entry)
+    except RpcError:
+        return  # it was said, and the record stays as it is
+    registry.journals.fold(entry.identifier)
+    sleep(registry, entry)
+    entry.known = False
+
+
+def wake(registry: "SessionRegistry", entry: Entry[Session]) -> Session:
+    """Hold a session that is asleep. Raises `RpcError` -32603 where it cannot be read."""
+    agent = registry.agents.get(entry.provider) or MissingAgent(entry.provider)
+    try:
+        records = registry.journals.store.read(entry.identifier)
+        stored = read_session(records, agent.abilities.resume, entry.known)
+    except (StoreFailure, ValueError) as failure:
+        log.error("{uri} cannot be read: {words}", uri=entry.uri, words=str(failure))
+        raise internal_error(f"{entry.uri} cannot be read: {failure}") from None
+    except Exception as broken:  # a record of something else: no reason for a host not to start
+        kind = type(broken).__name__
+        log.error("{uri} cannot be read: {kind}: {error}", uri=entry.uri, kind=kind, error=broken)
+        raise internal_error(f"{entry.uri} cannot be read; the host's log says why") from None
+    _expect(registry, entry, stored)
+    state = stored.session.state
+    session = Session(registry.world, registry.catalogue, agent, state, entry.uri, entry.created_at)
+    session.ready = state["lifecycle"] == "ready"
+    session.workers = registry.workers
+    for chat in stored.chats:
+        registry.open_chats[chat.channel] = session.open_chat(chat.state, chat.facts)
+    if stored.annotations is not None:
+        session.open_annotations(stored.annotations.state)
+    registry.catalogue.wake(entry, session)
+    entry.announced = entry.announced or state["lifecycle"] != "creating"
+    if stored.changed:
+        _drop(registry, *stored.gone)
+        registry.catalogue.moved(session)
+    session.movable.sync_all(session)  # moves may have been turned on or off since
+    registry.woken()
+    return session
+
+
+def _expect(registry: "SessionRegistry", entry: Entry[Session], stored: StoredSession) -> None:
+    """Have the journals of what was read go on where they were."""
+    for channel in stored.channels:
+        journal = registry.journals.open(
+            entry.identifier,
+            channel.channel,
+            channel.kind,
+            facts=channel.facts,
+            stored=channel.stored,
+        )
+        if channel.changed:
+            journal.said_unsaved()
+
+
+def _drop(registry: "SessionRegistry", *channels: str) -> None:
+    """Take channels nobody lists out of the store; they do no harm where that fails."""
+    try:
+        registry.journals.apply(*(DropChannel(channel=channel) for channel in channels))
+    except StoreFailure as failure:
+        log.warn("what is left of {channels} stays: {words}", channels=channels, words=str(failure))
+
+
+def sleep(registry: "SessionRegistry", entry: Entry[Session]) -> None:
+    """Let go of a session that is folded; nobody watches it and nothing of it runs."""
+    session = entry.session
+    if session is None:
+        return
+    registry.catalogue.sleep(entry)
+    for chat in session.chats.values():
+        chat.closed = True
+        del registry.open_chats[chat.uri]
+        registry.world.store.release(chat.uri)
+    registry.world.store.release(session.annotations)
+    registry.world.store.release(session.uri)

@@ -1,0 +1,135 @@
+"""What a chat's backend kept is gone on with after a restart, in order or not."""
+
+import pytest
+
+from ahpd.interfaces import AgentAbilities, AgentFailure, ConversationPoint
+from ahpd.testing import agents as scripts
+from ahpd.testing.agents import ConversationsAgent, Gate
+
+ABILITIES = AgentAbilities(steering=True, resume=True, reopens=True)
+
+
+@pytest.fixture
+def agent():
+    agent = ConversationsAgent(abilities=ABILITIES)
+    agent.keeps_as = lambda start: f"c{len(agent.chats)}"
+    return agent
+
+
+@pytest.fixture(params=["crash", "restart"])
+def host(request, sessions_host, agent):
+    host = sessions_host(agents={"scripted": agent})
+    host.again = getattr(host, request.param)
+    return host
+
+
+@pytest.fixture
+def chat(host):
+    host.session()
+    return host.chat()
+
+
+def ends_at(point):
+    async def script(turn):
+        await scripts.echo(turn)
+        turn.point(point)
+
+    return script
+
+
+@pytest.fixture
+def three(host, agent, chat):
+    agent.then(ends_at("p1"), ends_at("p2"), ends_at("p3"))
+    for turn_id in ("t1", "t2", "t3"):
+        host.turn(chat, turn_id=turn_id)
+    return chat
+
+
+def resumed(host, agent, chat):
+    """What the conversation goes on with at its next turn."""
+    agent.then(scripts.echo)
+    host.turn(chat)
+    return agent.chats[-1].start.resume
+
+
+def test_the_conversation_goes_on_where_it_was(host, agent, three):
+    host.again()
+    assert resumed(host, agent, three) == ConversationPoint(conversation="c1")
+    assert [turn["state"] for turn in host.turns(three)] == ["complete"] * 4
+
+
+def test_a_turn_of_an_earlier_life_can_be_cut_back_to(host, agent, three):
+    host.again()
+    host.dispatch(three, "chat/truncated", turnId="t2")
+    assert resumed(host, agent, three) == ConversationPoint(conversation="c1", point="p2")
+
+
+def test_a_cut_is_made_when_the_host_is_back(host, agent, three):
+    host.dispatch(three, "chat/truncated", turnId="t1")
+    host.again()
+    assert resumed(host, agent, three) == ConversationPoint(conversation="c1", point="p1")
+    host.again()
+    assert resumed(host, agent, three) == ConversationPoint(conversation="c2")
+
+
+def test_a_chat_that_started_over_stays_so(host, agent, three):
+    host.dispatch(three, "chat/truncated")
+    host.again()
+    assert resumed(host, agent, three) is None
+    assert agent.deleted == ["c1"]
+
+
+def test_a_conversation_that_was_still_to_be_deleted_is_deleted_first(host, agent, three):
+    agent.close_gate = Gate()
+    host.dispatch(three, "chat/truncated")
+    assert agent.deleted == []
+    agent.close_gate.open()
+    host.again()
+    assert resumed(host, agent, three) is None
+    assert set(agent.deleted) == {"c1"}
+
+
+def test_a_turn_that_failed_in_an_earlier_life_is_resumed(host, agent, three):
+    agent.then(scripts.fails("no", resumable=True), scripts.echo)
+    failed = host.turn(three, "try")
+    host.again()
+    assert host.dispatch(three, "chat/turnResume", turnId=failed) is None
+    assert host.turns(three)[-1]["state"] == "complete"
+    assert agent.chats[-1].resumed[0].text == "try"
+
+
+def test_a_turn_that_ran_can_be_resumed_where_its_backend_can(host, agent, three):
+    agent.then(scripts.never_ends, scripts.echo)
+    turn = host.turn(three, "cut short")
+    host.again()
+    assert host.dispatch(three, "chat/turnResume", turnId=turn) is None
+    assert host.turns(three)[-1]["state"] == "complete"
+
+
+def test_steering_a_host_went_away_with_waits_and_runs_once(host, agent, chat):
+    agent.keeps_steering = True
+    agent.then(scripts.never_ends)
+    turn = host.turn(chat, "first")
+    host.queue(chat, "s1", "left", kind="steering")
+    host.again()
+    assert host.dispatch(chat, "chat/turnResume", turnId=turn) is None
+    assert [one.text for one in agent.turns] == ["first", "left"]
+    assert "steeringMessage" not in host.state(chat)
+
+
+def test_a_chat_whose_backend_cannot_come_back_says_so_in_its_turn(host, agent, three):
+    host.again()
+    agent.open_failure = AgentFailure("No conversation c1", "notFound")
+    host.turn(three)
+    assert host.turns(three)[-1]["responseParts"][-1]["error"]["errorType"] == "notFound"
+    agent.open_failure = None
+    assert resumed(host, agent, three) == ConversationPoint(conversation="c1")
+
+
+def test_a_session_that_fell_asleep_goes_on_with_its_conversation(host, agent, three):
+    for _ in range(30):
+        host.pass_time(60)  # nothing to do: the backend is let go of, then the session
+    assert agent.chats[0].closed
+    assert host.service.registry.chats() == ()
+    assert resumed(host, agent, three) == ConversationPoint(conversation="c1")
+    assert len(host.turns(three)) == 4
