@@ -67,7 +67,8 @@ class Host:
     `ready` fires with the URL once it listens, with None where it serves stdio alone,
     and fails with words where it cannot listen. `ended` fires when a host that serves
     stdio alone has lost the one client it is for. `peers` makes a client of any
-    connection, which is how a plugin or a test connects without a socket.
+    connection, which is how a plugin or a test connects without a socket. `kept` is where
+    the sessions are kept.
     """
 
     service: MultiService
@@ -76,6 +77,7 @@ class Host:
     peers: IPeerFactory
     store: ChannelStore
     sessions: SessionsService
+    kept: ISessionStore
 
 
 class Routes(Service):
@@ -186,7 +188,7 @@ def _make_host(
     ended: Deferred[str] = Deferred()
     if stdio is not None and listener is None:
         ended = Deferred.fromCoroutine(stdio.when_ended())
-    return Host(tree, ready, ended, hub, store, sessions)
+    return Host(tree, ready, ended, hub, store, sessions, kept)
 
 
 def configured_agents(

@@ -162,7 +162,7 @@ class SessionsHost:
         self.store.check()
         self.store = None
         for clock in (self.clock, self.upkeep):
-            for call in clock.getDelayedCalls():
+            for call in tuple(clock.getDelayedCalls()):
                 call.cancel()
         self._build()
 

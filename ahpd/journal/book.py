@@ -69,6 +69,7 @@ class Journals:
         self._batch_due: IDelayedCall | None = None
         self._unfolded: dict[str, float] = {}
         self._fold_due: IDelayedCall | None = None
+        self._over = False
 
     # -- which there are --------------------------------------------------------
 
@@ -239,7 +240,7 @@ class Journals:
     def batched(self, journal: ChannelJournal) -> None:
         """A channel has streamed text that waits."""
         self._batched[journal] = None
-        if self._batch_due is None:
+        if self._batch_due is None and not self._over:
             self._batch_due = self._clock.callLater(BATCH, self._flush_all)
 
     def _flush_all(self) -> None:
@@ -273,7 +274,7 @@ class Journals:
         if journal.channel not in self._journals:
             return
         self._unfolded[journal.session] = self._clock.seconds() + QUIET
-        if self._fold_due is None:
+        if self._fold_due is None and not self._over:
             self._fold_due = self._clock.callLater(QUIET, self._fold_quiet)
 
     def _fold_quiet(self) -> None:
@@ -298,7 +299,7 @@ class Journals:
         behind = [
             journal
             for journal in self._of_session.get(session, {}).values()
-            if journal.dirty or journal.weight or journal in self._batched
+            if journal.dirty or journal.passed or journal.weight or journal in self._batched
         ]
         try:
             self._apply(session, behind)
@@ -313,7 +314,11 @@ class Journals:
         return True
 
     def fold_all(self) -> None:
-        """Write everything that is not written, now: the host is going."""
+        """Write everything that is not written, now: the host is going.
+
+        What is said after that is kept as ever, and folded by the next start.
+        """
+        self._over = True
         for session in list(self._of_session):
             if session in self._unfolded:
                 self.fold(session)

@@ -45,6 +45,7 @@ class ChannelJournal:
         "facts",
         "head_size",
         "kind",
+        "passed",
         "session",
         "stored",
         "weight",
@@ -71,6 +72,8 @@ class ChannelJournal:
         self.facts: Facts = {} if facts is None else facts
         self.dirty = stored is None
         """Whether what the store has is not what was said: the next write is of all of it."""
+        self.passed = False
+        """Whether the state has moved by what is not kept since it was written."""
         self.stored = stored or 0
         """How many of a chat's turns the store has as they are."""
         self.weight = 0
@@ -98,6 +101,8 @@ class ChannelJournal:
             self.settle()
             self._shrunk = kind in SHRINKING
             self._book.write(self, envelope.action_body)
+        else:
+            self.passed = True
 
     def lost(self, envelope: Envelope, failure: StoreFailure) -> bool:
         """See `Journal.lost`. What follows on a channel with no owner to tell is said."""
@@ -220,7 +225,7 @@ class ChannelJournal:
 
     def written(self, put: PutChannel) -> None:
         """`put` is in the store."""
-        self.dirty = False
+        self.dirty = self.passed = False
         self.stored = put.keep_turns + len(put.turns)
         self.head_size = len(put.head)
         self.weight = 0

@@ -1,10 +1,11 @@
-"""Actions on what only a backend keeps wait until it is read; all others are not held up."""
+"""Actions on sessions that are not awake: which of them wait, and which one wakes nobody."""
 
 from collections.abc import Awaitable, Callable
 
 from zope.interface import implementer
 
 from ahpd.channels.envelope import Origin
+from ahpd.channels.store import ChannelStore
 from ahpd.interfaces import IActionHandler
 from ahpd.protocol import Action
 
@@ -34,3 +35,28 @@ class HeldBack:
         done = self._handler.handle(channel, action, origin)
         if done is not None:
             await done
+
+
+@implementer(IActionHandler)
+class StopsOfNothing:
+    """Hands actions to `handler` but for a stop on a chat that is asleep.
+
+    It runs no turn and stays asleep; the stop is said as it came, and stops nothing
+    (AHP.txt, `chat/turnCancelled`). `asleep` answers the name such a chat is held under.
+    """
+
+    def __init__(
+        self, handler: IActionHandler, store: ChannelStore, asleep: Callable[[str], str | None]
+    ) -> None:
+        self._handler = handler
+        self._store = store
+        self._asleep = asleep
+
+    def handle(self, channel: str, action: Action, origin: Origin) -> Awaitable[None] | None:
+        """See `IActionHandler.handle`."""
+        if action["type"] == "chat/turnCancelled":
+            name = self._asleep(channel)
+            if name is not None:
+                self._store.dispatch(name, action, origin)
+                return None
+        return self._handler.handle(channel, action, origin)

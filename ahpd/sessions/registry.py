@@ -139,8 +139,7 @@ class SessionRegistry:
 
         None for a URI that names no such chat.
         """
-        store = self.journals.store
-        identifier = store.session_of(uri)
+        identifier = self._kept_for(uri)
         entry = None if identifier is None else self.catalogue.entry(identifier)
         if entry is not None and entry.session is None:
             return uri, entry
@@ -149,7 +148,22 @@ class SessionRegistry:
         if entry is None or entry.session is not None:
             return None
         name = default_chat(entry.uri)
-        return (name, entry) if store.session_of(name) == entry.identifier else None
+        return (name, entry) if self._kept_for(name) == entry.identifier else None
+
+    def _kept_for(self, channel: str) -> str | None:
+        """The id of the session a channel is kept for; None too where the store cannot say."""
+        try:
+            return self.journals.store.session_of(channel)
+        except StoreFailure as failure:
+            log.error("who has {channel} is unknown: {words}", channel=channel, words=str(failure))
+            return None
+
+    def sleeping_chat(self, uri: str) -> str | None:
+        """The name of a chat of a session that is asleep; None for any other."""
+        if uri in self.open_chats:
+            return None
+        stored = self._stored_chat(uri)
+        return None if stored is None else stored[0]
 
     # -- channels ---------------------------------------------------------------
 

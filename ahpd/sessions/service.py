@@ -57,7 +57,7 @@ from ahpd.sessions.creation import (
     new_chat_state,
     new_session_state,
 )
-from ahpd.sessions.held_back import HeldBack
+from ahpd.sessions.held_back import HeldBack, StopsOfNothing
 from ahpd.sessions.listed import BackendListings
 from ahpd.sessions.moving import ChatMoves, with_workers
 from ahpd.sessions.registry import SessionRegistry, is_default, session_of
@@ -147,9 +147,9 @@ class SessionsService(Service):
         self.presence = self.company.presence
         waited = self.registry.waited
         self.session_actions = HeldBack(SessionActions(store, self.find, self.company), waited)
-        self.chat_actions = HeldBack(
-            ChatActions(store, self.find_chat, is_default, attachments), waited
-        )
+        chat_actions = ChatActions(store, self.find_chat, is_default, attachments)
+        stops = StopsOfNothing(chat_actions, store, self.registry.sleeping_chat)
+        self.chat_actions = HeldBack(stops, waited)
         self.annotation_actions = HeldBack(
             AnnotationActions(store, self.registry.annotations), waited
         )

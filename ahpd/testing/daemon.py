@@ -43,6 +43,9 @@ _STEP: Final = 0.02
 class Daemon:
     """One `ahpd` process. Leaving it as an asynchronous context checks and stops it.
 
+    One that has ended may be started again: its home, and what it keeps there, stay. Its
+    output is then that of its newest life.
+
     `directory` is empty and the daemon's alone. `arguments` are its command line,
     `settings` the keys of its configuration file. `program` may be another way to the
     same host, and `preset` more of its environment. `trust` is the certificate of a TLS
@@ -95,7 +98,10 @@ class Daemon:
         return self
 
     def spawn(self) -> None:
-        """Run it, and wait for nothing."""
+        """Run it, and wait for nothing. One that has ended runs again, on what it had kept."""
+        assert not self.running, "it runs already"
+        self.url = None
+        self._signalled = self._killed = self._judged = False
         with self._file("stdout").open("wb") as out, self._file("stderr").open("wb") as err:
             self._process = subprocess.Popen(  # noqa: S603 - the program under test
                 self._command,

@@ -7,7 +7,7 @@ subscriber reads.
 """
 
 import itertools
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -34,7 +34,8 @@ class MemoryHost:
     """A started host. `agents` by provider; a `ScriptedAgent` alone where none are named.
 
     `settings` are those of `ahpd.config.settings.Settings`. Its sessions are kept in memory,
-    in `kept` where a test gives a store (which another host may be given after this one).
+    in `kept` where a test gives a store. A host that begins on what another one left is
+    given its `kept`, a `clock` that shows no earlier time than its, and the same `ids`.
     """
 
     def __init__(
@@ -42,23 +43,27 @@ class MemoryHost:
         agents: Mapping[str, IAgent] | None = None,
         *,
         kept: ISessionStore | None = None,
+        clock: Clock | None = None,
+        ids: Callable[[], str] | None = None,
         **settings: Any,
     ) -> None:
-        self.clock = Clock()
+        self.clock = Clock() if clock is None else clock
         self.agent = ScriptedAgent()
         offered = {self.agent.provider: self.agent} if agents is None else agents
         settings.setdefault("paths", (Path.cwd(),))
         settings.setdefault("delta_window_ms", 0)
         numbers = itertools.count(1)
+        self.ids = (lambda: f"id-{next(numbers)}") if ids is None else ids
         self.host: Host = make_host(
             Settings(listens=False, **settings),
             self.clock,
             offered,
             now=lambda: START + timedelta(seconds=self.clock.seconds()),
-            ids=lambda: f"id-{next(numbers)}",
+            ids=self.ids,
             kept=kept,
         )
         self.store = self.host.store
+        self.kept = self.host.kept
         self.clients: list[ProbeClient] = []
         self.links: dict[ProbeClient, Link] = {}
         self.host.service.startService()

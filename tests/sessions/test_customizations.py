@@ -9,6 +9,7 @@ import pytest
 from ahpd.interfaces import AgentAbilities, AgentFailure, StoreFailure
 from ahpd.sessions.decisions import Decisions, Unkept
 from ahpd.testing.agents import ScriptedAgent
+from ahpd.testing.host import MemoryHost
 
 S1, S2, S3 = "ahp-session:/s1", "ahp-session:/s2", "ahp-session:/s3"
 HERE, THERE = "file:///here", "file:///there"
@@ -534,3 +535,19 @@ def test_what_was_decided_is_kept_through_a_crash(customized):
     assert again.toggled == [("p", False), ("s", False)]
     assert one.enablement() == [session_scope(False)]
     assert one.one("s")["enabled"] is False
+
+
+def test_a_decision_for_every_session_is_kept_by_the_next_host(tmp_path):
+    for enablement, found in (([everywhere(False)], None), ([], [everywhere(False)])):
+        agent = ScriptedAgent()
+        agent.more_info = {"customizations": [plugin()]}
+        host = MemoryHost(
+            agents={"scripted": agent}, sessions="file", data_directory=tmp_path / "data"
+        )
+        probe = host.connect("c")
+        session = f"ahp-session:/{len(enablement)}"
+        host.run(probe.request("createSession", channel=session))
+        host.run(probe.subscribe(session))
+        assert probe.state(session)["customizations"][0].get("enablement") == found
+        probe.dispatch(session, {"type": TOGGLED, "id": "p", "enablement": enablement})
+        host.stop()

@@ -652,3 +652,15 @@ def test_the_folders_brought_along_are_kept_and_left_behind_on_the_way_back(two)
     assert two.agent.chats[-1].start.working_directories == ("file:///a",)
     move(two, C2, S1)
     assert two.service.find_chat(C2).kept.folders is None
+
+
+def test_what_was_said_of_being_movable_stands_after_a_sleep(two):
+    made = move(two, C2)["session"]
+    for _ in range(3):
+        two.pass_time(1000)
+    assert not two.store.is_open(made)
+    assert not two.store.is_open(S1)
+    assert listed(two, made) == [C2]
+    assert C3 in listed(two)
+    assert (two.state(C2)["movable"], two.state(C3)["movable"]) == (False, True)
+    assert move(two, C3, S1) == {"session": S1}

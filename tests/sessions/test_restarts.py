@@ -33,7 +33,11 @@ def without_time(turns):
 def test_a_finished_turn_is_there_and_is_listed_as_it_was(host, chat):
     host.turn(chat, "Fix it")
     turns, row = host.turns(chat), host.listing({})["items"]
+    if host.in_order:
+        host.wait(host.service.drain())
+        assert list(host.kept.unfolded()) == []
     host.again()
+    assert list(host.kept.unfolded()) == []
     assert host.listing({})["items"] == row
     assert host.service.registry.chats() == ()
     host.service.find_chat(chat)

@@ -133,6 +133,16 @@ def test_a_flag_set_in_its_sleep_is_told_at_once(host, chat):
     assert told["changes"]["status"] == host.listing({})["items"][0]["status"]
 
 
+def test_a_stop_on_a_chat_that_is_asleep_is_said_and_wakes_nobody(host, chat):
+    host.pass_time(LONG)
+    host.forget()
+    watcher = type(host.store.watcher)()
+    host.store.subscribe(chat, watcher)
+    assert host.stop(chat, "t") is None
+    assert [envelope["action"]["type"] for envelope in watcher.said] == ["chat/turnCancelled"]
+    assert awake(host) == []
+
+
 def test_a_disposed_session_is_gone_in_its_sleep(host, chat):
     host.service.create_chat({"channel": S1, "chat": C2})
     host.pass_time(LONG)
