@@ -7,29 +7,19 @@ way (docs/architecture.md). A part never asks which class is behind a port.
 from ahpd.interfaces.agents import (
     AgentAbilities,
     AgentFailure,
-    BackgroundTask,
-    ChatStart,
-    ConversationPoint,
     IAgent,
     IAgentChat,
-    IChatHost,
     IConfigCompletions,
     IConfiguredChat,
     IConversations,
     ICustomizedChat,
     IDelegatingChat,
     IMcpChat,
-    InputAnswer,
     IResumingChat,
     ISteeredChat,
-    ITurnOutput,
     IUndeclaredConfig,
-    IWorkerOutput,
     ListedConversation,
     ReadConversation,
-    ToolAnswer,
-    TurnOver,
-    TurnRequest,
 )
 from ahpd.interfaces.attachments import IAttachments, IClientResources
 from ahpd.interfaces.channels import IActionHandler, IChannelSource, ISubscriber, Refusal
@@ -58,6 +48,18 @@ from ahpd.interfaces.stores import (
     SessionRow,
     StoreFailure,
     Write,
+)
+from ahpd.interfaces.turns import (
+    BackgroundTask,
+    ChatStart,
+    ConversationPoint,
+    IChatHost,
+    InputAnswer,
+    ITurnOutput,
+    IWorkerOutput,
+    ToolAnswer,
+    TurnOver,
+    TurnRequest,
 )
 from ahpd.interfaces.workspace import IPrograms, IWorkspaceFiles, ProgramFailure
 from ahpd.protocol.errors import RpcError
