@@ -30,6 +30,7 @@ from ahpd.commands.handshake import Handshake
 from ahpd.commands.sessions import session_commands
 from ahpd.commands.subscriptions import Subscriptions
 from ahpd.completions.completer import Completer
+from ahpd.completions.tokens import TRIGGERS
 from ahpd.completions.workspace import WorkspaceFiles
 from ahpd.config.settings import Settings
 from ahpd.interfaces import IAgent, IHostRecord, IPeerFactory, ISessionStore
@@ -157,6 +158,8 @@ def _make_host(
         delete_closed=settings.closed_chats == "delete",
         record=host_record(settings),
         kept=kept,
+        sleep_after=settings.session_idle_seconds,
+        idle_release=settings.agent_idle_seconds,
     )
     root.on_config = sessions.moves.switched
     # A reactor that watches no pipes, a test's clock, runs no programs.
@@ -256,6 +259,7 @@ def serve(
         return {
             "serverInfo": {"name": NAME, "version": __version__, "title": "ahpd"},
             "defaultDirectory": settings.default_directory.as_uri(),
+            "completionTriggerCharacters": list(TRIGGERS),
             # A window names a session's next chat as the session's default one is named.
             "_meta": {CHAT_URIS: True},
         }

@@ -14,22 +14,27 @@ from ahpd.testing.host import MemoryHost
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "compatibility.md"
 STATES = {"done", "partly", "not yet", "refused"}
-ROW = re.compile(r"\| `([^`]+)` \| ([^|]*) \| ([^|]*) \| `([^`]+)` \|")
+ROW = re.compile(r"\| `?([^`|]+?)`? \| ([^|]*) \| ([^|]*) \| (`[^`|]+`(?:, `[^`|]+`)*) \|")
+#: Sections with a row for each behaviour, which has no name of the protocol's.
+BEHAVIOURS = {"Chats"}
+HEAD = ("| Behaviour |", "|---|")
 
 
 def sections():
-    """{heading: {name: (state, notes, test)}}"""
+    """{heading: {name: (state, notes, tests)}}"""
     found, heading = {}, ""
     for line in PAGE.read_text().splitlines():
         if line.startswith("#"):
             heading = line.lstrip("#").strip()
-        elif line.startswith("| `"):
+        elif line.startswith("| `") or (
+            heading in BEHAVIOURS and line.startswith("|") and not line.startswith(HEAD)
+        ):
             match = ROW.fullmatch(line)
             assert match, f"a row that is no row: {line}"
-            name, state, notes, test = match.groups()
+            name, state, notes, tests = match.groups()
             rows = found.setdefault(heading, {})
             assert name not in rows, f"{name} has two rows under {heading}"
-            rows[name] = (state, notes.strip(), test)
+            rows[name] = (state, notes.strip(), tests.strip("`").split("`, `"))
     return found
 
 
@@ -67,14 +72,15 @@ def test_there_is_a_row_for_every_action():
 
 
 @pytest.mark.parametrize(
-    ("heading", "name", "state", "notes", "test"), ROWS, ids=[f"{row[0]}-{row[1]}" for row in ROWS]
+    ("heading", "name", "state", "notes", "tests"), ROWS, ids=[f"{row[0]}-{row[1]}" for row in ROWS]
 )
-def test_a_row_has_a_state_and_a_test_that_is_there(heading, name, state, notes, test):
+def test_a_row_has_a_state_and_tests_that_are_there(heading, name, state, notes, tests):
     assert state in STATES
     assert notes or state in {"done", "not yet"}, "partly and refused say what and why"
-    path, _, function = test.partition("::")
-    assert (ROOT / path).is_file(), f"{path} is not there"
-    assert function in functions(ROOT / path), f"{path} has no {function}"
+    for test in tests:
+        path, _, function = test.partition("::")
+        assert (ROOT / path).is_file(), f"{path} is not there"
+        assert function in functions(ROOT / path), f"{path} has no {function}"
 
 
 NOT_SERVED = [name for name, row in SECTIONS["Commands"].items() if row[0] == "not yet"]

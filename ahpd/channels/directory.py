@@ -47,6 +47,31 @@ class ChannelDirectory:
             raise resource_not_found(name)
         return source.ready(name)
 
+    def sought(self, channel: str) -> Awaitable[None] | None:
+        """See `IChannelSource.sought`."""
+        name = canonical(channel)
+        kind = kind_of(name)
+        source = None if kind is None else self._sources.get(kind)
+        return None if source is None else source.sought(name)
+
+    def reached(self, channel: str) -> Awaitable[None] | None:
+        """Bring what `channel` names into the store, looked for where nobody here knows it.
+
+        Raises `RpcError` when that cannot be done; it may be unknown all the same.
+        """
+        name = self.resolve(channel)
+        if name is not None:
+            return self.ready(name)
+        seeking = self.sought(channel)
+        return None if seeking is None else self._reached_later(channel, seeking)
+
+    async def _reached_later(self, channel: str, seeking: Awaitable[None]) -> None:
+        await seeking
+        name = self.resolve(channel)
+        waking = None if name is None else self.ready(name)
+        if waking is not None:
+            await waking
+
     def not_found(self, channel: str) -> RpcError:
         """How a channel nobody here owns is refused."""
         kind = kind_of(canonical(channel))

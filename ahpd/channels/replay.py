@@ -38,10 +38,11 @@ class ReplayBuffer:
         held = self._held
         held.append(envelope)
         self._bytes += len(envelope.body)
-        while len(held) > 1 and (
-            len(held) > self.max_envelopes or (self.max_bytes and self._bytes > self.max_bytes)
-        ):
+        if len(held) > self.max_envelopes and len(held) > 1:
             self._bytes -= len(held.popleft().body)
+        if self.max_bytes:
+            while self._bytes > self.max_bytes and len(held) > 1:
+                self._bytes -= len(held.popleft().body)
 
     def covers(self, last_seen: int, current: int) -> bool:
         """Whether a client that saw up to `last_seen` can be replayed the rest.

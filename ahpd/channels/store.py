@@ -20,7 +20,7 @@ from ahpd.channels.replay import ReplayBuffer
 from ahpd.channels.snapshots import SnapshotCache
 from ahpd.interfaces import ISubscriber, StoreFailure
 from ahpd.protocol import Action, State
-from ahpd.protocol.reducers import REDUCERS
+from ahpd.protocol.reducers import REDUCERS, Reducer
 from ahpd.protocol.uris import ChannelKind
 from ahpd.wire.codec import Frame, encode
 
@@ -63,6 +63,7 @@ class Journal(Protocol):
 @attrs.define(eq=False)
 class _Channel:
     kind: ChannelKind
+    reduce: Reducer
     state: State
     observer: Observer | None
     journal: Journal | None = None
@@ -118,7 +119,7 @@ class ChannelStore(Service):
         """
         if channel in self._channels:
             raise ValueError(f"channel {channel} is open already")
-        self._channels[channel] = _Channel(kind, state, observer, journal)
+        self._channels[channel] = _Channel(kind, REDUCERS[kind], state, observer, journal)
 
     def close(self, channel: str) -> None:
         """Let go of a channel's state and of everybody's subscription to it.
@@ -192,7 +193,7 @@ class ChannelStore(Service):
         An action that cannot be kept is not said: a client's is refused, and of the host's
         own the channel's owner is told. With `unsaved` it is said all the same.
         """
-        self._enqueue(_Pending(channel, action, origin, unsaved=unsaved))
+        self._enqueue(_Pending(channel, action, origin, None, None, unsaved))
 
     def refuse(
         self,
@@ -244,10 +245,14 @@ class ChannelStore(Service):
             return
         held = self._channels.get(channel) if pending.rejection is None else None
         if held is not None:
-            if held.journal is not None and not self._kept(held.journal, envelope, pending):
-                return
+            if held.journal is not None:
+                try:
+                    held.journal.record(envelope)
+                except StoreFailure as failure:
+                    if not self._said_unsaved(held.journal, envelope, pending, failure):
+                        return
             try:
-                held.state = REDUCERS[held.kind](held.state, action)
+                held.state = held.reduce(held.state, action)
             except Exception:
                 log.failure(
                     "{type} could not be reduced on {channel}", type=envelope.type, channel=channel
@@ -260,8 +265,9 @@ class ChannelStore(Service):
             held.snapshots.clear()
         self._seq += 1
         self.replay.append(envelope)
-        watchers = self._watchers.get(channel, {})
-        _deliver(envelope, tuple(watchers))
+        watchers = self._watchers.get(channel, ())
+        if watchers:
+            _deliver(envelope, tuple(watchers))
         if pending.sender is not None and pending.sender not in watchers:
             _deliver(envelope, (pending.sender,))
         envelope.release()
@@ -273,26 +279,24 @@ class ChannelStore(Service):
                     "what follows {type} on {channel} failed", type=envelope.type, channel=channel
                 )
 
-    def _kept(self, journal: Journal, envelope: Envelope, pending: _Pending) -> bool:
-        """Have `journal` keep an action; whether it is to be said."""
-        try:
-            journal.record(envelope)
-        except StoreFailure as failure:
-            if pending.unsaved or journal.lost(envelope, failure):
-                journal.said_unsaved()
-                return True
-            log.error(
-                "{type} on {channel} could not be saved: {words}",
-                type=envelope.type,
-                channel=envelope.channel,
-                words=str(failure),
-            )
-            if pending.origin is not None:
-                reason = f"{envelope.type} could not be saved: {failure}"
-                channel, action, origin = pending.channel, pending.action, pending.origin
-                self._say(_Pending(channel, action, origin, reason, pending.sender))
-            return False
-        return True
+    def _said_unsaved(
+        self, journal: Journal, envelope: Envelope, pending: _Pending, failure: StoreFailure
+    ) -> bool:
+        """`journal` could not keep an action: whether it is said all the same."""
+        if pending.unsaved or journal.lost(envelope, failure):
+            journal.said_unsaved()
+            return True
+        log.error(
+            "{type} on {channel} could not be saved: {words}",
+            type=envelope.type,
+            channel=envelope.channel,
+            words=str(failure),
+        )
+        if pending.origin is not None:
+            reason = f"{envelope.type} could not be saved: {failure}"
+            channel, action, origin = pending.channel, pending.action, pending.origin
+            self._say(_Pending(channel, action, origin, reason, pending.sender))
+        return False
 
     def notify(self, channel: str, method: str, params: State) -> None:
         """Send a notification that no state takes to all watching: no number, never replayed."""

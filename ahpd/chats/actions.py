@@ -12,7 +12,7 @@ from zope.interface import implementer
 
 from ahpd.channels.envelope import Origin
 from ahpd.channels.store import ChannelStore
-from ahpd.chats.attached import SAYS_A_MESSAGE, kept_first
+from ahpd.chats.attached import SAYS_A_MESSAGE, as_pinned, kept_first
 from ahpd.chats.chat import Chat
 from ahpd.chats.history import tell_back_to
 from ahpd.chats.queue import resumable_error
@@ -91,6 +91,9 @@ class ChatActions:
         def act(kept: Action) -> None:
             self._act(channel, kept, origin)
 
+        if action.get("kind") == "steering":
+            before = chat.steering.message(action["id"])
+            action = {**action, "message": as_pinned(action["message"], before)}
         return kept_first(self._attachments, chat.owner.uri, action, origin["clientId"], act)
 
     def _act(self, channel: str, action: Action, origin: Origin) -> None:

@@ -59,6 +59,23 @@ async def _later(
         raise
 
 
+def as_pinned(sent: Mapping[str, Any], before: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """A message sent again, its attached chats read up to the turns they were pinned to.
+
+    `before` is the message that came under its id first, None for none. A chat that is sent
+    without its turn is pinned to its newest one else, and the message would be another one.
+    """
+    held = () if before is None else before.get("attachments") or ()
+    attachments = sent.get("attachments") or ()
+    if not held or len(held) != len(attachments):
+        return sent
+    made = [
+        was if now == {key: was[key] for key in was if key != "endTurn"} else now
+        for now, was in zip(attachments, held, strict=True)
+    ]
+    return {**sent, "attachments": made}
+
+
 async def with_attachments(attachments: IAttachments | None, turn: TurnRequest) -> TurnRequest:
     """`turn` with its message's attachments as a backend takes them.
 

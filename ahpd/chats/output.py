@@ -165,6 +165,9 @@ class TurnOutput:
             action = self._answers.said(action, self._clock.seconds())
         elif kind == "chat/toolCallContentChanged":
             action = self._linked(action)
+        elif kind == "chat/responsePart" and action["part"].get("kind") == "toolCall":
+            # It would be in the transcript twice (AHP.txt, "Tool calls").
+            raise ValueError("a tool call's part is made by chat/toolCallStart, not said beside it")
         self.flush()
         self._dispatch(self._chat, {**action, "turnId": self.turn_id})
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import attrs
 from twisted.internet.interfaces import IReactorTime
@@ -14,6 +14,9 @@ from ahpd.interfaces import IAgent, IAttachments, IWorkerOutput, TurnRequest
 from ahpd.protocol import Action, State
 from ahpd.protocol.timestamps import stamp
 from ahpd.protocol.uris import ChannelKind
+
+#: How long a chat's backend is kept with nothing to do, in seconds.
+IDLE_RELEASE: Final = 600.0
 
 #: Answers a channel's journal: the URI of its session, its own, its kind, who is told of
 #: what could not be saved and so was not said, and the facts it begins with.
@@ -53,7 +56,7 @@ class Surroundings:
     """A new id at each call, never the same twice (a UUID's text)."""
     delta_window: float = 0.0
     """Seconds within which deltas of one part are said as one; 0 merges none."""
-    idle_release: float = 600.0
+    idle_release: float = IDLE_RELEASE
     """Seconds a chat's backend is kept with nothing to do, where it can be opened again; 0
     keeps it."""
     tasks: Tasks = attrs.field(factory=Tasks)

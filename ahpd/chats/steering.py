@@ -68,6 +68,11 @@ class Steering:
         """Whether the latest turn has read the message of this id."""
         return self._read is not None and message_id in self._read
 
+    def message(self, message_id: str) -> State | None:
+        """The message of this id that the backend holds, or that the latest turn has read."""
+        held = (self._held or {}).get(message_id)
+        return (self._read or {}).get(message_id) if held is None else held
+
     # -- into the turn --------------------------------------------------------------
 
     def began(self) -> None:

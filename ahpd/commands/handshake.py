@@ -191,8 +191,7 @@ class Handshake:
         """Wait for every channel that has to be woken; None where none has."""
         waiting = []
         for channel in channels:
-            name = self._directory.resolve(channel)
-            waking = None if name is None else self._directory.ready(name)
+            waking = self._directory.reached(channel)
             if waking is not None:
                 waiting.append(Deferred.fromCoroutine(_settled(channel, waking)))
         return DeferredList(waiting) if waiting else None

@@ -44,6 +44,10 @@ class Subscriptions:
         """A SubscribeResult: the channel's snapshot, at the number it was registered at."""
         requested: str = params["channel"]
         name = self._directory.resolve(requested)
+        if name is None:
+            seeking = self._directory.sought(requested)
+            if seeking is not None:
+                return self._subscribe_sought(peer, params, seeking)
         if name is None or not peer.sees(name):
             raise self._directory.not_found(requested)
         waking = self._directory.ready(name)
@@ -51,6 +55,20 @@ class Subscriptions:
             return self._subscribe_later(peer, name, params, waking)
         peer.places.pop(name, None)
         return self._joined(peer, name, params)
+
+    async def _subscribe_sought(
+        self, peer: Peer, params: dict[str, Any], seeking: Awaitable[None]
+    ) -> State:
+        """A target nobody here knows is looked for before it is called unknown."""
+        name, place = canonical(params["channel"]), object()
+        peer.places[name] = place
+        await seeking
+        if not peer.connected or peer.places.pop(name, None) is not place:
+            raise internal_error(f"Subscription cancelled: {params['channel']}")
+        if self._directory.resolve(name) is None:
+            raise self._directory.not_found(params["channel"])
+        answer = self.subscribe(peer, params)
+        return answer if isinstance(answer, dict) else await answer
 
     async def _subscribe_later(
         self, peer: Peer, name: str, params: dict[str, Any], waking: Awaitable[None]

@@ -7,6 +7,9 @@ from typing import Final
 
 import attrs
 
+#: What a word to be completed begins with.
+TRIGGERS: Final = ("/", "@", "#")
+
 _SPACES: Final = " \t\r\n"
 _CHAT: Final = "chat:"
 
@@ -57,7 +60,7 @@ def word_at(text: str, offset: int) -> Word | None:
     before = units[: 2 * offset].decode("utf-16-le", "surrogatepass")
     begin = 1 + max(before.rfind(space) for space in _SPACES)
     word = before[begin:]
-    if not word or word[0] not in "/@#" or (word[0] == "/" and begin):
+    if not word or word[0] not in TRIGGERS or (word[0] == "/" and begin):
         return None
     end = offset
     if word[0] == "/":

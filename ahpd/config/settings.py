@@ -211,6 +211,18 @@ class Settings:
         "What becomes of what an agent keeps of a chat that is closed: hidden leaves it unlisted.",
         default="hidden",
     )
+    agent_idle_seconds: int = option(
+        Integer(1, 2_592_000, zero="as long as the host runs"),
+        "How many seconds the agent process of a chat is kept with nothing to do, where it can be opened again.",
+        default=600,
+        unset="600 (10 minutes)",
+    )
+    session_idle_seconds: int = option(
+        Integer(1, 2_592_000, zero="as long as the host runs"),
+        "How many seconds a session that nobody watches and nothing runs in stays in memory.",
+        default=300,
+        unset="300 (5 minutes)",
+    )
     listens: bool = attrs.field()
     """Whether a WebSocket listener is opened; no option of its own, see `stdio`."""
 

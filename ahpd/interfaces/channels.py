@@ -53,6 +53,12 @@ class IChannelSource(Interface):
         Raises `RpcError` when that cannot be done. None where the state is held already.
         """
 
+    def sought(channel: str) -> Awaitable[None] | None:
+        """Look further for a channel `resolve` does not know; it may know it once that is done.
+
+        None where there is nowhere to look.
+        """
+
 
 class Refusal(Exception):
     """An action this host will not act on; the words become its `rejectionReason`."""

@@ -6,6 +6,7 @@ session has been quiet its channels are *folded*: their heads are written anew, 
 turns behind the ones there are, and the entries go (`ahpd.interfaces.stores`).
 """
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -37,6 +38,8 @@ QUIET: Final = 2.0
 AGAIN: Final = 30.0
 #: Sessions folded in one go; the others wait for the next, so that nobody waits for all.
 _AT_ONCE: Final = 20
+#: How long folding may go on before the others wait, in seconds: somebody is being streamed to.
+_AT_ONCE_SECONDS: Final = 0.004
 _SOON: Final = 0.02
 #: Stands behind a head with a turn in it, so that a start after a crash finds the session
 #: among those that have something to read back.
@@ -117,16 +120,20 @@ class Journals:
 
     # -- writing ------------------------------------------------------------------
 
-    def write(self, journal: ChannelJournal, body: bytes) -> None:
+    def write(self, journal: ChannelJournal, body: bytes, last: bool = False) -> None:
         """Keep an encoded action of a channel. Raises `StoreFailure`, nothing written."""
-        self.write_entry(journal, action_entry(body, self._now()))
+        self.write_entry(journal, action_entry(body, self._now()), last)
 
-    def write_entry(self, journal: ChannelJournal, entry: bytes) -> None:
-        """Keep an entry of a channel, its streamed text before it. Raises `StoreFailure`."""
+    def write_entry(self, journal: ChannelJournal, entry: bytes, last: bool = False) -> None:
+        """Keep an entry of a channel, its streamed text before it. Raises `StoreFailure`.
+
+        Behind the `last` of a turn comes a fold: however much there is, it is not written
+        whole for this one, with somebody waiting.
+        """
         if journal.channel not in self._journals:
             return  # it was taken away: nothing is kept of it any more
         whole = [each for each in self._of_session[journal.session].values() if each.dirty]
-        if journal.heavy and not journal.dirty:
+        if not last and journal.heavy and not journal.dirty:
             whole.append(journal)
         if journal in whole:
             self._apply(journal.session, whole, {journal.channel: (entry,)})
@@ -140,7 +147,7 @@ class Journals:
         """Keep facts of an open channel. Raises `StoreFailure`; `KeyError` for no such channel."""
         journal = self._journals[channel]
         journal.settle()
-        self.write_entry(journal, facts_entry(facts))
+        self.write_entry(journal, facts_entry(facts), last=True)
         merge(journal.facts, facts)
 
     def save(self, *sessions: str) -> None:
@@ -206,6 +213,9 @@ class Journals:
     def _append(self, journal: ChannelJournal, entries: list[bytes]) -> None:
         channel = journal.channel
         self.store.append([(channel, entry) for entry in entries])
+        self._appended(journal, entries)
+
+    def _appended(self, journal: ChannelJournal, entries: list[bytes]) -> None:
         journal.forget_held()
         self._batched.pop(journal, None)
         journal.appended(entries)
@@ -245,8 +255,24 @@ class Journals:
 
     def _flush_all(self) -> None:
         self._batch_due = None
+        if len(self._batched) > 1:
+            self._flush_together()
         for journal in list(self._batched):
             self.flush(journal)
+
+    def _flush_together(self) -> None:
+        """Write the streamed text of all channels in one go, which costs a share of one each.
+
+        Where that fails it goes on waiting: whose it is shows when each is written by itself.
+        """
+        texts = [(each, self._text(each)) for each in self._batched if not each.dirty]
+        try:
+            self.store.append([(each.channel, entry) for each, text in texts for entry in text])
+        except StoreFailure:
+            return
+        for journal, text in texts:
+            self._appended(journal, text)
+            self.unfolded(journal)
 
     def flush(self, journal: ChannelJournal) -> None:
         """Write the streamed text of a channel now. Where it cannot be, its owner is told."""
@@ -280,14 +306,17 @@ class Journals:
     def _fold_quiet(self) -> None:
         self._fold_due = None
         now = self._clock.seconds()
-        due = [session for session, at in self._unfolded.items() if at <= now]
-        for session in due[:_AT_ONCE]:
+        due = deque(session for session, at in self._unfolded.items() if at <= now)
+        folded = 0
+        while due and folded < _AT_ONCE and self._clock.seconds() - now <= _AT_ONCE_SECONDS:
+            session = due.popleft()
             if self.running(session):
                 self._unfolded[session] = now + QUIET
             else:
                 self.fold(session)
+                folded += 1
         if self._unfolded:
-            wait = _SOON if len(due) > _AT_ONCE else min(self._unfolded.values()) - now
+            wait = _SOON if due else min(self._unfolded.values()) - now
             self._fold_due = self._clock.callLater(max(_SOON, wait), self._fold_quiet)
 
     def running(self, session: str) -> bool:

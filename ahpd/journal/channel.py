@@ -7,7 +7,14 @@ from ahpd.channels.envelope import Envelope
 from ahpd.channels.store import Unsaved
 from ahpd.interfaces import PutChannel, StoreFailure
 from ahpd.journal.entries import Facts, amended_entry, head_of
-from ahpd.journal.table import AMENDED, APPENDED_TO, DECISIONS, SHRINKING, Keeping
+from ahpd.journal.table import (
+    AMENDED,
+    APPENDED_TO,
+    DECISIONS,
+    SHRINKING,
+    TURN_ENDS,
+    Keeping,
+)
 from ahpd.protocol import State
 from ahpd.protocol.uris import ChannelKind
 from ahpd.wire.codec import encode
@@ -24,9 +31,9 @@ _LIGHT: Final = 256 * 1024
 
 #: Members of a delta that is text alone: its type, turn, target and content.
 _MEMBERS: Final = 4
-_KEPT: Final = Keeping.KEPT
-_BATCHED: Final = Keeping.BATCHED
+_PASSING: Final = Keeping.PASSING
 _KEEPING: Final = {kind: decision.keeping for kind, decision in DECISIONS.items()}
+_TARGETS: Final = dict(APPENDED_TO)
 
 
 class ChannelJournal:
@@ -37,6 +44,7 @@ class ChannelJournal:
         "_held",
         "_held_at",
         "_held_length",
+        "_pieces",
         "_shrunk",
         "_state",
         "_unsaved",
@@ -83,6 +91,7 @@ class ChannelJournal:
         self._held: list[tuple[str, str, str, list[str]]] = []
         self._held_length = 0
         self._held_at: tuple[str, str, str] | None = None
+        self._pieces: list[str] = []
 
     def owned_by(self, unsaved: Unsaved) -> None:
         """The channel's owner is to be told of what could not be saved."""
@@ -92,17 +101,23 @@ class ChannelJournal:
 
     def record(self, envelope: Envelope) -> None:
         """See `Journal.record`."""
-        kind = envelope.type
-        keeping = _KEEPING.get(kind, _KEPT)
-        if keeping is _BATCHED:
-            if not self._batch(kind, envelope):
-                self._book.write(self, envelope.action_body)
-        elif keeping is _KEPT:
+        kind, action = envelope.type, envelope.action
+        target = _TARGETS.get(kind)
+        if target is not None and len(action) == _MEMBERS:
+            # Text alone, to be written with more of it: what follows is done for every delta.
+            if self._held_length >= MOST_HELD:
+                self._book.flush(self)
+            content, at = action["content"], (kind, action["turnId"], action[target])
+            if at != self._held_at:
+                self._hold(at)
+            self._pieces.append(content)
+            self._held_length += len(content)
+        elif _KEEPING.get(kind) is _PASSING:
+            self.passed = True
+        else:
             self.settle()
             self._shrunk = kind in SHRINKING
-            self._book.write(self, envelope.action_body)
-        else:
-            self.passed = True
+            self._book.write(self, envelope.action_body, kind in TURN_ENDS)
 
     def lost(self, envelope: Envelope, failure: StoreFailure) -> bool:
         """See `Journal.lost`. What follows on a channel with no owner to tell is said."""
@@ -141,24 +156,13 @@ class ChannelJournal:
 
     # -- streamed text --------------------------------------------------------------
 
-    def _batch(self, kind: str, envelope: Envelope) -> bool:
-        """Hold a delta to be written with others; False for one that carries more than text."""
-        action = envelope.action
-        if len(action) != _MEMBERS:
-            return False
-        if self._held_length >= MOST_HELD:
-            self._book.flush(self)
-        content = action["content"]
-        at = (kind, action["turnId"], action[APPENDED_TO[kind]])
-        if at == self._held_at:
-            self._held[-1][3].append(content)
-        else:
-            if not self._held:
-                self._book.batched(self)
-            self._held.append((*at, [content]))
-            self._held_at = at
-        self._held_length += len(content)
-        return True
+    def _hold(self, at: tuple[str, str, str]) -> None:
+        """What is streamed from here on is appended to something else than before."""
+        if not self._held:
+            self._book.batched(self)
+        self._pieces = []
+        self._held.append((*at, self._pieces))
+        self._held_at = at
 
     def held(self) -> list[bytes]:
         """The actions of the text that waits, encoded; it goes on waiting until `forget_held`."""
@@ -177,7 +181,7 @@ class ChannelJournal:
     def forget_held(self) -> None:
         """What was held is written."""
         if self._held:
-            self._held = []
+            self._held, self._pieces = [], []
             self._held_length = 0
             self._held_at = None
 

@@ -139,3 +139,6 @@ APPENDED_TO: Final = MappingProxyType(
 
 #: The actions a chat's history gets shorter by.
 SHRINKING: Final = frozenset({"chat/truncated", "chat/turnResume"})
+
+#: The actions a turn is over with, after which a chat mostly rests.
+TURN_ENDS: Final = frozenset({"chat/turnComplete", "chat/turnCancelled", "chat/error"})

@@ -12,7 +12,7 @@ from ahpd.interfaces import ISessionStore, StoreFailure
 log = Logger()
 
 #: How often the store is asked whether it wants to be compacted, in seconds.
-EVERY: Final = 600.0
+EVERY: Final = 15.0
 #: How long a compaction has at the stop, in seconds.
 _GRACE: Final = 5.0
 

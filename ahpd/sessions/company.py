@@ -58,7 +58,7 @@ class SessionCompany:
         session.decided = dict(self._facts(session.uri).get(FACT) or {})
         self.presence.entered(session)
         self.tools.refresh(session)
-        self.customizations.refresh(session)
+        self.customizations.woken(session)
 
     def let_go(self, session: Any) -> None:
         """See `Company.let_go`."""

@@ -107,6 +107,28 @@ class Customizations:
             ]
         return entry
 
+    def woken(self, session: Customized) -> None:
+        """A session is held, as it was when it was let go of; what is decided may be other now."""
+        held = session.state.get("customizations")
+        if session.found is None and held:
+            session.found = self._standing(_found(session))
+        self.refresh(session)
+
+    def _standing(self, entries: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        """`entries` without the decisions for several sessions that were taken back."""
+        standing = []
+        for entry in entries:
+            kept = dict(entry)
+            held = entry.get("enablement")
+            left = self._decisions.standing(entry["id"], held) if held else held
+            if left != held:
+                kept.pop("enablement")
+                kept.update({"enablement": left} if left else {})
+            if entry.get("children"):
+                kept["children"] = self._standing(entry["children"])
+            standing.append(kept)
+        return standing
+
     def _list_of(self, session: Customized) -> list[State]:
         state = session.state
         return self.listed(
@@ -173,6 +195,8 @@ class Customizations:
             self._switch_back(session, entry)
             return
         for held, switches in before:
+            if held is not session and reached:
+                held.found = self._standing(_found(held))
             if held is session or reached:
                 self.refresh(held)
                 self._tell_moved(held, switches, None if held is session else identifier)

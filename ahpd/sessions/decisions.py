@@ -43,6 +43,7 @@ class Decisions:
         held = record.read(_RECORD)
         self._everywhere: State = dict(held.get("global") or {})
         self._folders: State = dict(held.get("workspace") or {})
+        self._lapsed: State = dict(held.get("lapsed") or {})
 
     def of(
         self, identifier: str, folders: Sequence[str], own: Sequence[Mapping[str, Any]]
@@ -81,9 +82,32 @@ class Decisions:
                 _put(by_folder, entry["uri"], identifier, entry)
         if everywhere == self._everywhere and by_folder == self._folders:
             return False
-        self._record.write(_RECORD, {"global": everywhere, "workspace": by_folder})
-        self._everywhere, self._folders = everywhere, by_folder
+        before, after = self._wide(identifier), _wide(everywhere, by_folder, identifier)
+        over = [entry for entry in before if entry not in after]
+        over += [entry for entry in self._lapsed.get(identifier, ()) if entry not in (*over, *after)]
+        lapsed = {name: held for name, held in self._lapsed.items() if name != identifier}
+        if over:
+            lapsed[identifier] = over
+        record = {"global": everywhere, "workspace": by_folder}
+        self._record.write(_RECORD, {**record, "lapsed": lapsed} if lapsed else record)
+        self._everywhere, self._folders, self._lapsed = everywhere, by_folder, lapsed
         return True
+
+    def _wide(self, identifier: str) -> list[Mapping[str, Any]]:
+        return _wide(self._everywhere, self._folders, identifier)
+
+    def standing(
+        self, identifier: str, enablement: Sequence[Mapping[str, Any]]
+    ) -> list[Mapping[str, Any]]:
+        """`enablement` as a session holds it, without the decisions that were taken back since."""
+        lapsed = self._lapsed.get(identifier, ())
+        return [entry for entry in enablement if entry not in lapsed]
+
+
+def _wide(everywhere: State, by_folder: State, identifier: str) -> list[Mapping[str, Any]]:
+    """All that was decided about a customization for more than one session."""
+    found = [held[identifier] for held in by_folder.values() if identifier in held]
+    return [*found, everywhere[identifier]] if identifier in everywhere else found
 
 
 def _put(by_folder: State, folder: str, identifier: str, entry: Mapping[str, Any] | None) -> None:

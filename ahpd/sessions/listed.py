@@ -9,11 +9,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 from urllib.parse import quote
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, DeferredList
 from twisted.logger import Logger
 
 from ahpd.chats.owner import Surroundings
 from ahpd.chats.rows import summary_of as chat_row
+from ahpd.chats.tasks import finished
 from ahpd.interfaces import (
     AgentFailure,
     IAgent,
@@ -37,6 +38,8 @@ log = Logger()
 
 #: The least time between two questions to one backend, in seconds.
 APART: Final = 1.0
+#: How long somebody who names a session nobody here knows waits for the backends, in seconds.
+LONGEST_LISTING: Final = 5.0
 
 
 class BackendListings:
@@ -53,28 +56,50 @@ class BackendListings:
             if IConversations.providedBy(agent)
         }
         self._asked: dict[str, float] = {}
-        self._asking: set[str] = set()
+        self._asking: dict[str, Deferred[None]] = {}
         self._failed: set[str] = set()
         self._keeping: set[str] = set()
         self._reading: dict[str, list[Deferred[None]]] = {}
         registry.surface = self.surface
+        registry.relisted = self.latest
 
     # -- listing --------------------------------------------------------------------
 
-    def refresh(self) -> None:
-        """Ask every backend what it keeps, unless it was asked just now. Waits for none."""
+    def refresh(self) -> "list[Deferred[None]]":
+        """Ask every backend what it keeps, unless it was asked just now. Waits for none.
+
+        Answered is what fires when the answers are here that are not here so far.
+        """
         now = self._world.clock.seconds()
+        awaited = list(self._asking.values())
         for provider, agent in self._agents.items():
             asked = self._asked.get(provider)
             if provider in self._asking or (asked is not None and now - asked < APART):
                 continue
-            self._asking.add(provider)
+            self._asking[provider] = answered = Deferred()
+            awaited.append(answered)
             self._world.tasks.spawn(
                 f"listing the conversations of {provider}",
-                self._ask(provider, cast("IConversations", agent)),
+                self._ask(provider, cast("IConversations", agent), answered),
             )
+        return awaited
 
-    async def _ask(self, provider: str, agent: IConversations) -> None:
+    def latest(self) -> "Deferred[None] | None":
+        """Fires when what every backend keeps is known as it is now; None where it is.
+
+        A backend that takes longer than `LONGEST_LISTING` is not waited for any more.
+        """
+        awaited = self.refresh()
+        if not awaited:
+            return None
+        answers = [finished(answered) for answered in awaited]
+        done: Deferred[Any] = DeferredList(answers, consumeErrors=True)
+        done.addTimeout(LONGEST_LISTING, self._world.clock, lambda result, seconds: None)
+        return done.addCallback(lambda _: None)
+
+    async def _ask(
+        self, provider: str, agent: IConversations, answered: "Deferred[None]"
+    ) -> None:
         try:
             listed = await agent.list_conversations()
         except Exception as failed:
@@ -90,8 +115,9 @@ class BackendListings:
             if not self._registry.catalogue.closing:
                 self._merge(provider, listed)
         finally:
-            self._asking.discard(provider)
+            self._asking.pop(provider, None)
             self._asked[provider] = self._world.clock.seconds()
+            answered.callback(None)
 
     def _merge(self, provider: str, listed: Sequence[ListedConversation]) -> None:
         catalogue, own = self._registry.catalogue, self._registry.conversations

@@ -65,6 +65,8 @@ class SessionRegistry:
         """Every chat whose state is held now, by its URI."""
         self.workers = Workers(world, self._hold_chat)
         self.surface: Surface | None = None
+        #: Asks the backends anew for what they keep; None where they said it just now.
+        self.relisted: Callable[[], Awaitable[None] | None] = lambda: None
         #: Told that a session is awake.
         self.woken: Callable[[], None] = lambda: None
 
@@ -197,10 +199,9 @@ class SessionRegistry:
 
     def ready(self, channel: str) -> Awaitable[None] | None:
         """See `IChannelSource.ready`."""
-        entry = self.unread(channel)
+        entry, kind = self.unread(channel), kind_of(channel)
         if entry is not None:
-            return self._read(entry)
-        kind = kind_of(channel)
+            return self._read(entry, channel if kind is ChannelKind.ANNOTATIONS else None)
         if kind is ChannelKind.ANNOTATIONS:
             self.annotations(channel)
         elif kind is ChannelKind.CHAT:
@@ -223,12 +224,31 @@ class SessionRegistry:
     def waited(self, channel: str) -> Awaitable[None] | None:
         """Brings the session a channel belongs to here; None for one that need not be waited for."""
         entry = self.unread(channel)
-        return None if entry is None else self._read(entry)
+        if entry is not None:
+            return self._read(entry)
+        seeking = None if self.resolve(channel) is not None else self.sought(channel)
+        return None if seeking is None else self._sought_and_read(channel, seeking)
 
-    async def _read(self, entry: Entry[Session]) -> None:
+    def sought(self, channel: str) -> Awaitable[None] | None:
+        """See `IChannelSource.sought`: a backend may keep the session, not listed so far.
+
+        A chat's URI that says nothing of its session names nothing to look for.
+        """
+        opaque = kind_of(channel) is ChannelKind.CHAT and session_of_default_chat(channel) is None
+        return None if opaque else self.relisted()
+
+    async def _sought_and_read(self, channel: str, seeking: Awaitable[None]) -> None:
+        await seeking
+        entry = self.unread(channel)
+        if entry is not None:
+            await self._read(entry)
+
+    async def _read(self, entry: Entry[Session], marks: str | None = None) -> None:
         if self.surface is None:
             raise internal_error(f"{entry.uri} cannot be read")
         await self.surface(entry)
+        if marks is not None:
+            self.annotations(marks)
 
     def annotations(self, channel: str) -> str | None:
         """The URI an annotations channel is held under, held from now on; None for no session."""

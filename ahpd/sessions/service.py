@@ -19,7 +19,7 @@ from ahpd.chats.chat import Chat
 from ahpd.chats.backend import CLOSE_GRACE
 from ahpd.chats.conversation import STOP_GRACE
 from ahpd.chats.history import tell_page
-from ahpd.chats.owner import Surroundings
+from ahpd.chats.owner import IDLE_RELEASE, Surroundings
 from ahpd.chats.rows import summary_of
 from ahpd.chats.tasks import finished
 from ahpd.interfaces import (
@@ -60,6 +60,7 @@ from ahpd.sessions.creation import (
 from ahpd.sessions.held_back import HeldBack, StopsOfNothing
 from ahpd.sessions.listed import BackendListings
 from ahpd.sessions.moving import ChatMoves, with_workers
+from ahpd.sessions.provisional import Provisional
 from ahpd.sessions.registry import SessionRegistry, is_default, session_of
 from ahpd.sessions.session import Session
 from ahpd.sessions.sleeping import SLEEP_AFTER, Sleeping
@@ -83,8 +84,9 @@ class SessionsService(Service):
 
     `kept` is where sessions are kept, and is open. `sleep_after` seconds after anything
     happened in it, a session nobody watches is let go of, and woken when it is asked for;
-    0 keeps all. `upkeep` is the clock of what is done behind what clients see: writing in
-    batches, folding, sleeping. Raises `StoreFailure` where what is kept cannot be read.
+    0 keeps all. `idle_release` is that of `Surroundings`. `upkeep` is the clock of what is
+    done behind what clients see: writing in batches, folding, sleeping. Raises
+    `StoreFailure` where what is kept cannot be read.
     """
 
     def __init__(
@@ -102,6 +104,7 @@ class SessionsService(Service):
         *,
         kept: ISessionStore,
         sleep_after: float = SLEEP_AFTER,
+        idle_release: float = IDLE_RELEASE,
         upkeep: IReactorTime | None = None,
     ) -> None:
         self.setName("sessions")  # type: ignore[no-untyped-call]
@@ -119,6 +122,7 @@ class SessionsService(Service):
             now=now,
             ids=ids,
             delta_window=delta_window_ms / 1000,
+            idle_release=idle_release,
             attachments=attachments,
             note=lambda channel, facts: self.registry.note(channel, facts),
             facts=self.journals.facts,
@@ -155,6 +159,7 @@ class SessionsService(Service):
         )
         load(self.registry)
         self._sleeping = Sleeping(self.registry, upkeep, sleep_after)
+        self._provisional = Provisional(self.registry, upkeep)
         self._listings = BackendListings(self._world, self.registry, agents)
         self._listings.refresh()
 
@@ -331,6 +336,7 @@ class SessionsService(Service):
         """Start no turn any more, end the running ones as interrupted, close every backend."""
         self._catalogue.closing = True
         self._sleeping.stop()
+        self._provisional.stop()
         self.company.stop()
         for chat in self.registry.chats():
             chat.interrupt()

@@ -5,7 +5,7 @@ its record is read, and it is what it was. One that nobody watches and nothing r
 to sleep again (`ahpd.sessions.sleeping`).
 """
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from twisted.logger import Logger
@@ -24,7 +24,12 @@ if TYPE_CHECKING:
 log = Logger()
 
 #: How long a session that was never sent a message is kept for its client to come back.
-_PROVISIONAL: Final = timedelta(days=1)
+KEPT_FOR: Final = timedelta(days=1)
+
+
+def is_overdue(modified_at: str, now: datetime) -> bool:
+    """Whether such a session, moved last then (ISO 8601), was left alone for its time."""
+    return (instant(modified_at) or 0.0) < (now - KEPT_FOR).timestamp()
 
 
 def load(registry: "SessionRegistry") -> None:
@@ -36,12 +41,12 @@ def load(registry: "SessionRegistry") -> None:
     store = registry.journals.store
     mended = set(store.unfolded())
     left: list[Write] = []
-    oldest = (registry.world.now() - _PROVISIONAL).timestamp()
+    now = registry.world.now()
     for row in store.sessions():
         if not row.id:
             continue
         left_alone = not row.announced and row.id not in mended
-        if left_alone and (instant(row.modified_at) or 0.0) < oldest:
+        if left_alone and is_overdue(row.modified_at, now):
             left.append(DropSession(id=row.id))
         else:
             registry.catalogue.add_row(row)

@@ -7,8 +7,10 @@ import pytest
 from twisted.internet.defer import Deferred
 
 from ahpd.attachments.contents import BECAME, SNAPSHOT
+from ahpd.interfaces import AgentAbilities
 from ahpd.protocol.errors import RpcError
 from ahpd.protocol.file_uris import path_of
+from ahpd.testing.agents import never_ends
 from ahpd.testing.host import MemoryHost
 
 S1 = "ahp-session:/s1"
@@ -123,6 +125,51 @@ def test_a_message_sent_twice_is_refused_and_its_file_stays(host, client):
     assert Path(path_of(turn["message"]["attachments"][0]["uri"])).read_bytes() == PNG
 
 
+def steer(host, client, identifier, *attachments, text="see this"):
+    action = {"type": "chat/pendingMessageSet", "kind": "steering", "id": identifier}
+    action["message"] = message(*attachments, text=text)
+    client.dispatch(default_chat(client), action)
+    host.settle()
+
+
+def files_of(host):
+    return [path for path in attachments_of(host).rglob("*") if path.is_file()]
+
+
+def test_the_same_steering_message_sent_again_is_the_same_with_its_files(host, client):
+    host.agent.abilities = AgentAbilities(steering=True)
+    host.agent.then(never_ends)
+    start(host, client, "t1")
+    for _ in range(2):
+        steer(host, client, "s1", pasted(), pasted("other.png"))
+    assert refusals(client) == []
+    [chat] = host.agent.chats
+    assert [steered.id for steered in chat.steered] == ["s1"]
+    assert len(files_of(host)) == 2
+    steer(host, client, "s1", pasted(), text="another")
+    assert refusals(client) == ["Cannot change a steering message while it is being processed."]
+    held = client.plain_state(default_chat(client))["steeringMessage"]["message"]
+    kept = [Path(path_of(one["uri"])) for one in held["attachments"]]
+    assert sorted(kept) == sorted(files_of(host))
+
+
+def test_a_steering_message_is_the_same_though_the_chat_it_names_went_on(host, client):
+    host.agent.abilities = AgentAbilities(steering=True)
+    other = second_chat(host, client)
+    start(host, client, "o1", chat=other)
+    host.agent.then(never_ends)
+    start(host, client, "t1")
+    sent = {"type": "chat", "label": "Other", "resource": other}
+    steer(host, client, "s1", sent)
+    start(host, client, "o2", chat=other)
+    steer(host, client, "s1", sent)
+    assert refusals(client) == []
+    held = client.plain_state(default_chat(client))["steeringMessage"]["message"]
+    assert held["attachments"] == [sent | {"endTurn": "o1"}]
+    [steered] = host.agent.chats[-1].steered
+    assert steered.id == "s1"
+
+
 def test_what_only_the_client_has_is_read_before_the_message_and_its_later_actions_wait(
     host, client
 ):
@@ -203,8 +250,6 @@ def test_an_attached_chat_stays_one_for_clients_and_is_a_pointer_for_the_backend
 
 @pytest.mark.parametrize("end", ["t1", "nowhere"])
 def test_a_pin_nobody_can_honour_ends_the_turn_before_the_backend_has_it(host, client, end):
-    from ahpd.testing.agents import never_ends
-
     lead, chat = default_chat(client), second_chat(host, client)
     host.agent.then(never_ends)
     start(host, client, "t1")

@@ -250,6 +250,8 @@ def test_an_action_no_reducer_can_take_is_refused_to_whoever_sent_it(store, monk
         raise RuntimeError("broken")
 
     monkeypatch.setattr(store_module, "REDUCERS", {ChannelKind.ROOT: broken})
+    store.close(ROOT)
+    store.open(ROOT, ChannelKind.ROOT, {"agents": [], "activeSessions": 0})
     watcher = Watcher()
     store.subscribe(ROOT, watcher)
     store.dispatch(ROOT, count(1))

@@ -182,6 +182,9 @@ def test_only_the_client_that_provides_a_call_reports_on_it(host, chat):
     assert host.dispatch(
         chat, "chat/toolCallComplete", turnId=turn, toolCallId=call, result=result
     ) == (f"Only the client that provides tool call {call} may report on it.")
+    assert host.dispatch(
+        chat, "chat/toolCallContentChanged", turnId=turn, toolCallId=call, content=[]
+    ) == (f"Only the client that provides tool call {call} may report on it.")
     assert (
         host.dispatch(chat, "chat/toolCallComplete", turnId=turn, toolCallId="other", result=result)
         is None

@@ -176,3 +176,37 @@ def test_two_queued_from_inside_a_delivery_both_run(host, chat):
     host.dispatch(chat, "chat/draftChanged")
     assert texts(host) == ["one", "two"]
     assert [turn["state"] for turn in host.turns(chat)] == ["complete", "complete"]
+
+
+def test_one_set_again_under_its_id_keeps_its_place_with_its_new_words(host, chat, gate):
+    host.queue(chat, "q1", "one")
+    host.queue(chat, "q2", "two")
+    host.queue(chat, "q1", "better")
+    assert waiting(host, chat) == ["q1", "q2"]
+    gate.open()
+    assert texts(host)[1:] == ["better", "two"]
+
+
+@pytest.mark.parametrize("at", ["chat/turnComplete", "chat/isReadChanged", "chat/turnStarted"])
+def test_one_taken_back_as_the_turn_ends_is_run_or_removed_and_the_state_says_which(
+    host, chat, gate, at
+):
+    """Its removal is dispatched in the delivery of what is said as the turn ends."""
+    watcher = host.store.watcher
+    deliver, done = watcher.deliver, []
+
+    def answering(envelope):
+        deliver(envelope)
+        if envelope.type == at and not done:
+            done.append(True)
+            host.dispatch(chat, "chat/pendingMessageRemoved", kind="queued", id="q1")
+
+    host.queue(chat, "q1", "one")
+    watcher.deliver = answering
+    gate.open()
+    assert done
+    started = [a for a in host.said(chat) if a.get("queuedMessageId") == "q1"]
+    assert host.kinds(chat).count("chat/pendingMessageRemoved") == 1
+    assert waiting(host, chat) == []
+    assert texts(host) == ["first", "one"][: 1 + len(started)]
+    assert [turn["message"]["text"] for turn in host.turns(chat)] == texts(host)

@@ -144,6 +144,66 @@ def test_a_call_is_said_whole_and_reads_back(windowed):
     assert part["toolCall"]["status"] == "completed"
 
 
+def test_a_calls_input_is_shown_as_it_is_written_in_the_one_part_its_start_made(windowed):
+    call = []
+
+    async def script(turn):
+        call.append(turn.begin("write"))
+        for piece in ('{"path":', ' "a"', "}"):
+            turn.say("chat/toolCallDelta", toolCallId=call[0], content=piece)
+        await turn.forever()
+
+    chat = windowed.chat()
+    windowed.agent.then(script)
+    turn = windowed.turn(chat)
+    windowed.clock.advance(1)
+    [part] = windowed.state(chat)["activeTurn"]["responseParts"]
+    assert part["toolCall"]["status"] == "streaming"
+    assert part["toolCall"]["partialInput"] == '{"path": "a"}'
+    assert deltas(windowed, chat) == [("toolCallDelta", '{"path": "a"}')]
+    assert windowed.kinds(chat).count("chat/responsePart") == 0
+    windowed.stop(chat, turn)
+
+
+def test_a_calls_part_is_not_said_beside_its_start(windowed):
+    errors = []
+
+    async def script(turn):
+        call = turn.running("grep")
+        part = {"kind": "toolCall", "toolCall": {"toolCallId": call}}
+        try:
+            turn.say("chat/responsePart", part=part)
+        except ValueError as error:
+            errors.append(str(error))
+        turn.complete(call, "found it")
+
+    windowed.agent.then(script)
+    windowed.turn(windowed.chat())
+    assert len(windowed.turns(windowed.chat())[0]["responseParts"]) == 1
+    assert errors == ["a tool call's part is made by chat/toolCallStart, not said beside it"]
+
+
+def test_a_notice_of_a_compacted_context_is_a_part_and_drops_no_turn(windowed):
+    notice = {"kind": "systemNotification", "content": "The context was compacted: 90k to 12k."}
+
+    async def script(turn):
+        turn.markdown("before")
+        turn.say("chat/responsePart", part=notice)
+        turn.markdown("after")
+
+    chat = windowed.chat()
+    windowed.turn(chat, "one")
+    windowed.agent.then(script)
+    windowed.turn(chat, "two")
+    turns = windowed.turns(chat)
+    assert [turn["message"]["text"] for turn in turns] == ["one", "two"]
+    assert [part["content"] for part in turns[1]["responseParts"]] == [
+        "before",
+        notice["content"],
+        "after",
+    ]
+
+
 def test_a_backend_waits_while_a_reader_is_behind(sessions_host):
     host = sessions_host()
     host.session()

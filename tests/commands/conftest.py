@@ -137,6 +137,9 @@ class Naps:
             return None
         return self._wait(channel)
 
+    def sought(self, channel):
+        return None
+
     async def _wait(self, channel):
         gate = Deferred()
         self.waking.setdefault(channel, []).append(gate)

@@ -11,7 +11,7 @@ from ahpd.interfaces import AgentAbilities
 from ahpd.protocol import errors
 from ahpd.protocol.errors import RpcError
 from ahpd.protocol.reducers import REDUCERS
-from ahpd.protocol.uris import ChannelKind
+from ahpd.protocol.uris import ChannelKind, default_chat
 from ahpd.protocol.views import PAGE, chat_view
 from ahpd.sessions.config import HOST_KEYS
 from ahpd.testing import agents as scripts
@@ -95,6 +95,33 @@ def test_a_chats_first_message_is_its_first_turn(host, run):
     assert kinds.index("session/chatAdded") < kinds.index("chat/turnStarted")
     assert host.turns(C2)[0]["message"] == message("go")
     assert host.state(C2)["title"] == "go"
+
+
+def test_a_first_messages_model_is_handed_on(host, run):
+    run("createSession", channel=S1)
+    first = {**message("go"), "model": {"id": "large", "config": {"thinkingLevel": "high"}}}
+    run("createChat", channel=S1, chat=C2, initialMessage=first)
+    assert [turn.model for turn in host.agent.turns] == [first["model"]]
+
+
+def test_a_first_message_the_host_will_not_run_ends_in_an_error_on_the_chat(host, run):
+    run("createSession", channel=S1)
+    host.turn(host.chat())
+    host.dispatch(S1, "session/isArchivedChanged", isArchived=True)
+    assert run("createChat", channel=S1, chat=C2, initialMessage=message("go")) is None
+    assert [turn["state"] for turn in host.turns(C2)] == ["error"]
+    assert [turn.text for turn in host.agent.turns] == ["hello"]
+
+
+def test_the_default_chat_asked_for_again_out_of_another_is_left_as_it_is(host, run):
+    host.agent.capabilities["multipleChats"] = {"fork": True, "sideChat": True}
+    run("createSession", channel=S1)
+    turn = host.turn(host.chat())
+    host.forget()
+    for kind in ("fork", "sideChat"):
+        source = {"kind": kind, "chat": host.chat(), "turnId": turn}
+        assert run("createChat", channel=S1, chat=host.chat(), source=source) is None
+    assert host.said() == []
 
 
 def test_the_default_chat_asked_for_again_takes_its_first_message(host, run):
@@ -193,6 +220,20 @@ def test_no_cursor_fetches_nothing_and_a_foreign_one_is_refused(host, run):
         errors.SESSION_NOT_FOUND,
         "Resource not found: ahp-chat:/no",
     )
+
+
+def test_a_derived_chat_is_fetched_under_any_name_it_goes_by(host, caller):
+    host.service.create({"channel": "scripted:/s1"}, "client-1", derived_chat=True)
+    held = host.chat("scripted:/s1")
+    for _ in range(3):
+        host.turn(held)
+    cursor = chat_view(host.state(held), 1)["turnsNextCursor"]
+    host.forget()
+    fetch = chat_commands(host.service)["fetchTurns"]
+    for uri in (default_chat(S1), held):
+        assert fetch(caller(), {"channel": uri, "cursor": cursor}) == {}
+    assert host.kinds(held) == ["chat/turnsLoaded"] * 2
+    assert {envelope["channel"] for envelope in host.store.watcher.said} == {held}
 
 
 def test_a_page_leaves_no_gap_in_a_narrower_view(host, run):

@@ -19,6 +19,7 @@ PROMISED = {
     "host", "port", "paths", "connectionToken", "connectionTokenFile", "withoutConnectionToken",
     "stdio", "wire", "deltaWindowMs", "clientQueueBytes", "replayBytes", "demo",
     "sessions", "dataDirectory", "sessionsSync", "closedChats",
+    "agentIdleSeconds", "sessionIdleSeconds",
 }  # fmt: skip
 
 

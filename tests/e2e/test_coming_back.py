@@ -14,12 +14,12 @@ async def test_a_client_that_was_cut_mid_turn_is_replayed_what_it_missed(serve, 
     daemon = await serve()
     ann = await talk(await daemon.connect("ann", ROOT))
     bob = await ann.with_client(await daemon.connect("bob", ROOT))
-    words = " ".join(f"word{number}" for number in range(60))
+    words = " ".join(f"word{number}" for number in range(120))
     turn_id = await ann.begin(words)
     await ann.grown(40)
     ann.probe.abort()
     seen = ann.probe.last_seen_seq
-    await bob.grown(bob.answered() + 80)
+    await bob.grown(ann.answered() + 80)  # what she saw, whichever of the two was told first
     await daemon.attach(ann.probe)
     back = await ann.probe.reconnect()
     assert back.type == "replay"

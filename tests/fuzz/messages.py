@@ -11,7 +11,7 @@ HOST_ACTIONS = [spec for spec in ACTIONS.values() if not spec.client_dispatchabl
 SERVED = {
     "initialize", "ping", "reconnect", "subscribe", "createSession", "disposeSession", "createChat",
     "disposeChat", "listSessions", "fetchTurns", "resolveSessionConfig",
-    "completions", "sessionConfigCompletions",
+    "completions", "moveChat", "sessionConfigCompletions",
 }  # fmt: skip
 #: What is asked of which kinds of channel.
 _KINDS = {
@@ -21,6 +21,7 @@ _KINDS = {
     "disposeSession": ["session"],
     "createChat": ["session"],
     "disposeChat": ["chat"],
+    "moveChat": ["chat"],
     "fetchTurns": ["chat"],
     "completions": ["session", "chat"],
 }

@@ -1,15 +1,20 @@
 """Sessions, chats and turns in any order, by several clients, over several lives of the host.
 
-A model keeps what clients were told. Whatever happens: the host never raises; a chat has
-one active turn at most and every turn once; every pending message waits, ran, or was
-taken back; the catalogue equals the chats; and a late subscriber reads what the early
-ones made of what they were told. A host that is cut off and started again on the same
-store has all of it.
+An `Account` hears all that is said and says what has to be so. Whatever happens: the host
+never raises; a chat has one active turn at most and every turn one end; every pending
+message waits, runs once or is taken back; no turn has another's words; the catalogue equals
+the chats, and what was told of it equals the catalogue; what waits for a person is what the
+chats wait for; and a late subscriber reads what the early ones made of what they were told.
+A host that is stopped or cut off and started again on the same store has all of it, and of
+what is disposed of nothing is left.
 """
 
 import contextlib
+import copy
 import itertools
 import os
+import re
+from collections import Counter
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -21,40 +26,54 @@ from hypothesis.stateful import (
     precondition,
     rule,
 )
+from twisted.internet.task import Clock
+from twisted.logger import formatEvent, globalLogPublisher
 
 from ahpd.interfaces import AgentAbilities, AgentFailure
 from ahpd.protocol.errors import RpcError
 from ahpd.protocol.text import plain
+from ahpd.protocol.timestamps import instant
 from ahpd.protocol.uris import ROOT
 from ahpd.testing.agents import Gate, ScriptedAgent
+from ahpd.testing.differences import first_difference
 from ahpd.testing.host import MemoryHost
+
+from .account import ACTIVITY, ERROR, IS_ARCHIVED, Account
 
 CLIENTS = ("ann", "bob")
 SESSIONS = ("ahp-session:/one", "ahp-session:/two", "ahp-session:/three")
 DECIDED = ("completed", "cancelled")
+MOVES = {"chatMoves.enabled": True}
+INPUT_NEEDED, IN_PROGRESS = 24, 8
+PIECE = re.compile(r"<([^<>]+)\.(\d+)>")
 
 clients = st.sampled_from(CLIENTS)
 sessions = st.sampled_from(SESSIONS)
-words = st.sampled_from(["plain", "fails", "again", "asks", "question", "works"])
+words = st.sampled_from(["plain", "fails", "again", "asks", "question", "works", "reads", "spawns"])
 
 
 class SessionsModel(RuleBasedStateMachine):
     def __init__(self):
         super().__init__()
         self.ids = itertools.count(1)
+        self.minted = itertools.count(1)
         self.gates = []
-        self.pending = {}
-        """By chat: what clients were told is pending, by id: its kind."""
-        self.taken = set()
-        """Ids of messages that a turn was started for, or that went into one."""
-        self.withdrawn = set()
-        self.left = {}
-        """By the chat they were in: turns that ended, as they were when they did."""
-        self.settled_store = None
+        self.account = Account()
+        self.pieces = Counter()
+        """How many pieces were said of each turn, by its id."""
+        self.torn = set()
+        """Turns a host was cut off under: the last of their words may be lost."""
         self.host = None
         self.probes = {}
+        self.broken = []
+        globalLogPublisher.addObserver(self.note)
 
-    # -- one life of the host ------------------------------------------------------
+    def note(self, event):
+        if "log_failure" in event:
+            failure = event["log_failure"]
+            self.broken.append(f"{formatEvent(event)}\n{failure.getTraceback()}")
+
+    # -- the agent -----------------------------------------------------------------
 
     def agent(self):
         agent = ScriptedAgent(
@@ -64,99 +83,121 @@ class SessionsModel(RuleBasedStateMachine):
             capabilities={"multipleChats": {"fork": True, "sideChat": True}},
         )
         agent.always = self.script
+        agent.keeps_as = lambda start: f"conversation-{next(self.ids)}"
+        agent.takes_steering = lambda steered: steered.text != "again"
+        agent.withdraws = self.withdraws
         return agent
 
     async def script(self, turn):
         """A turn that waits between its pieces, and ends as its message says."""
         kind = turn.request.text
         part = turn.markdown("")
+        self.piece(turn, part)
         await self.gate()
-        turn.delta(part, "half")
+        self.piece(turn, part)
         if kind == "asks":
-            call = turn.ask("tool", "May I?")
-            answer = await turn.output.confirmed(call)
-            turn.delta(part, f" {answer.approved}")
+            await turn.output.confirmed(turn.ask("tool", "May I?"))
         elif kind == "question":
-            identifier = turn.question("Which?")
-            answer = await turn.output.answered(identifier)
-            turn.delta(part, f" {answer.response}")
+            await turn.output.answered(turn.question("Which?"))
         elif kind == "works":
-            call = turn.tool("work", "done")
-            turn.delta(part, call[:0])
+            turn.tool("work", "done")
+        elif kind == "spawns":
+            worker = turn.worker(turn.running("task"), "go")
+            answer = worker.markdown("")
+            self.piece(worker, answer)
+            await self.gate()
+            self.piece(worker, answer)
+            worker.done()
+        self.piece(turn, part)
         await self.gate()
-        turn.delta(part, " whole")
+        if kind == "reads":
+            for steered in tuple(turn._steering.messages):
+                await turn.steering(read=False)
+                self.account.read.add(steered.id)
+                turn.host.steering_taken(steered.id)
+        part = turn.markdown("")
+        self.piece(turn, part)
         turn.output.ended_at(f"point-{turn.request.turn_id}")
         if kind == "fails":
             raise AgentFailure("it failed")
         if kind == "again":
             raise AgentFailure("it failed for now", resumable=True)
 
+    def piece(self, turn, part):
+        """A piece of text that says whose it is and which of them."""
+        identifier = turn.request.turn_id
+        self.pieces[identifier] += 1
+        turn.delta(part, f"<{identifier}.{self.pieces[identifier]}>")
+
     async def gate(self):
         gate = Gate()
         self.gates.append(gate)
         await gate.passed()
 
-    @initialize()
-    def begins(self):
-        self.live(None)
+    # -- one life of the host after another ------------------------------------------
 
-    def live(self, store):
+    @initialize(withdraws=st.booleans(), window=st.sampled_from([0, 30]))
+    def begins(self, withdraws, window):
+        self.withdraws, self.window = withdraws, window
+        self.lives(None, 0)
+
+    def lives(self, kept, time):
         agent = self.agent()
-        self.host = MemoryHost({agent.provider: agent}, session_store=store)
-        self.watched = set()
+        clock = Clock()
+        clock.advance(time)
+        self.host = MemoryHost(
+            {agent.provider: agent},
+            kept=kept,
+            clock=clock,
+            ids=lambda: f"id-{next(self.minted)}",
+            delta_window_ms=self.window,
+        )
+        self.account.listen(self.host.store)
+        self.eve = self.host.connect("eve", ROOT)
+        self.rows = {row["resource"]: row for row in self.listed()}
+        self.heard = 0
         self.probes = {name: self.host.connect(name, ROOT) for name in CLIENTS}
-        for probe in self.probes.values():
-            probe.dispatch(ROOT, {"type": "root/configChanged", "config": MOVES})
+        self.probes["ann"].dispatch(ROOT, {"type": "root/configChanged", "config": MOVES})
         self.host.settle()
-        for name in CLIENTS:
-            self.watch_all(name)
 
-    def watch_all(self, name):
-        """Every client watches whatever there is, as soon as it may."""
-        probe = self.probes[name]
-        if not probe.connected:
-            return
-        for session in self.known_sessions():
-            for channel in (session, *self.chats_of(session)):
-                if channel not in probe.subscriptions:
-                    with contextlib.suppress(RpcError):
-                        self.host.run(probe.subscribe(channel))
-
-    def known_sessions(self):
-        return [row.uri for row in self.host.session_store.sessions()]
-
-    def chats_of(self, session):
-        state = self.host.store.find(session)
-        return [] if state is None else [row["resource"] for row in state["chats"]]
-
-    def chats(self):
-        return [chat for session in self.known_sessions() for chat in self.chats_of(session)]
-
-    @rule(clean=st.booleans())
-    def the_host_begins_anew(self, clean):
+    @rule(cut=st.booleans())
+    def the_host_begins_anew(self, cut):
         """It is stopped, or it is cut off as by a kill, and started on the same store."""
         self.host.settle()
-        store = self.host.session_store
-        before = {chat: self.remembered(chat) for chat in self.chats()}
-        while self.gates:
-            self.gates.pop()
-        if clean:
+        before = self.listed()
+        if cut:
+            kept = copy.deepcopy(self.host.kept)
+            kept.close()
+            for chat in self.account.chats.values():
+                self.torn |= chat.running
+        else:
             self.host.stop()
-        self.live(store)
-        for chat, (ended, waiting, draft) in before.items():
-            now = self.host.store.find(chat)
-            assert now is not None, f"{chat} is gone"
-            ids = [turn["id"] for turn in now["turns"]]
-            assert ids[: len(ended)] == ended, f"{chat}: {ended} became {ids}"
-            still = {message["id"] for message in now.get("queuedMessages") or []}
-            assert set(waiting) <= still | self.taken, f"{chat}: {waiting} became {still}"
-            assert plain(now).get("draft") == draft
+            kept = self.host.kept
+        for probe in (self.eve, *self.probes.values()):
+            probe.check()
+        self.account.begins_again()
+        if cut:
+            for call in self.host.clock.getDelayedCalls():
+                call.cancel()
+        old, self.gates = self.gates, []
+        self.lives(kept, self.host.clock.seconds())
+        self.rows_came_back(before)
+        del old
 
-    def remembered(self, chat):
-        state = plain(self.host.store.state(chat))
-        ended = [turn["id"] for turn in state["turns"]]
-        waiting = [message["id"] for message in state.get("queuedMessages") or []]
-        return ended, waiting, state.get("draft")
+    def rows_came_back(self, before):
+        after = {row["resource"]: row for row in self.listed()}
+        assert set(after) >= {row["resource"] for row in before}
+        for row in before:
+            now = after[row["resource"]]
+            for field in ("title", "createdAt", "provider", "defaultChat", "workingDirectories"):
+                assert now.get(field) == row.get(field), f"{row['resource']}: {field}"
+            assert now["status"] & ~ACTIVITY == row["status"] & ~ACTIVITY
+            assert now["status"] & IN_PROGRESS == 0
+            chats = [(chat["resource"], chat["title"]) for chat in row["chats"]]
+            assert [(chat["resource"], chat["title"]) for chat in now["chats"]] == chats
+
+    def listed(self):
+        return self.host.run(self.eve.request("listSessions"))["items"]
 
     # -- the network -----------------------------------------------------------------
 
@@ -170,85 +211,144 @@ class SessionsModel(RuleBasedStateMachine):
         probe = self.probes[name]
         if not probe.connected:
             self.host.attach(probe)
-            try:
-                self.host.run(probe.reconnect())
-            except RpcError:  # it was forgotten: it begins again
-                self.host.attach(probe)
-                self.host.run(probe.initialize(subscriptions=[ROOT]))
-            self.watch_all(name)
+            self.host.run(probe.reconnect())
 
-    @rule(seconds=st.sampled_from([0.05, 0.11, 3, 31, 400]))
+    @rule(name=clients)
+    def watches(self, name):
+        """A client watches whatever there is."""
+        probe = self.probes[name]
+        if not probe.connected:
+            return
+        for session in self.known():
+            self.watch(probe, session)
+            for chat in self.lists(session):
+                self.watch(probe, chat)
+
+    def watch(self, probe, channel):
+        if channel not in probe.subscriptions:
+            self.host.run(probe.subscribe(channel))
+
+    @rule(name=clients)
+    def looks_away(self, name):
+        probe = self.probes[name]
+        for channel in tuple(probe.subscriptions) if probe.connected else ():
+            if channel != ROOT:
+                probe.unsubscribe(channel)
+
+    @rule(seconds=st.sampled_from([0.05, 0.11, 3, 31, 400, 900]))
     def time_passes(self, seconds):
         self.host.advance(seconds)
+        self.host.check()
+        if seconds > 0.1:
+            self.what_was_told_is_the_catalogue()
 
     # -- sessions and chats ----------------------------------------------------------
 
+    def known(self):
+        return sorted(self.account.sessions)
+
+    def lists(self, session):
+        return self.account.sessions[session][0] if session in self.account.sessions else []
+
+    def chats(self):
+        return sorted(self.account.chats)
+
+    def any_chat(self, data):
+        return data.draw(st.sampled_from(self.chats()))
+
+    def state(self, channel):
+        """A channel's state; a session that is asleep is woken for it."""
+        if not self.host.store.is_open(channel):
+            self.host.host.sessions.registry.ready(channel)
+        return plain(self.host.store.state(channel))
+
     def attempt(self, name, method, **params):
-        """Ask for something that may be refused; whether it was done."""
+        """Ask for something that may be refused; its result, None where it was refused."""
         if not self.probes[name].connected:
-            return False
+            return None
         try:
-            self.host.run(self.probes[name].request(method, **params))
+            result = self.host.run(self.probes[name].request(method, **params))
         except RpcError:
-            return False
-        for each in CLIENTS:
-            self.watch_all(each)
-        return True
+            return None
+        self.let_go()
+        return result or {}
 
-    @rule(name=clients, session=sessions)
-    def makes_a_session(self, name, session):
-        self.attempt(name, "createSession", channel=session, workingDirectories=["file:///w"])
-
-    @rule(name=clients, session=sessions)
-    def disposes_of_a_session(self, name, session):
-        gone = self.chats_of(session)
-        if self.attempt(name, "disposeSession", channel=session):
-            self.let_go(session, *gone)
-
-    def let_go(self, *channels):
+    def let_go(self):
+        """A client that is told lets go of what is gone; one that is away learns it later."""
+        gone = {*SESSIONS, *self.ever} - {*self.account.sessions, *self.account.chats}
         for probe in self.probes.values():
-            for channel in channels:
-                if probe.connected and channel in probe.subscriptions:
-                    probe.unsubscribe(channel)
-        for channel in channels:
-            self.pending.pop(channel, None)
+            for channel in gone & set(probe.subscriptions) if probe.connected else ():
+                probe.unsubscribe(channel)
 
+    @property
+    def ever(self):
+        return {channel for probe in self.probes.values() for channel in probe.subscriptions} - {
+            ROOT
+        }
+
+    @rule(name=clients, session=sessions, watched=st.booleans())
+    def makes_a_session(self, name, session, watched):
+        made = self.attempt(
+            name, "createSession", channel=session, workingDirectories=["file:///w"]
+        )
+        if made is not None and watched:
+            self.watches(name)
+
+    @rule(name=clients, data=st.data())
+    def disposes_of_a_session(self, name, data):
+        session = data.draw(st.sampled_from([*SESSIONS, *self.known()]))
+        self.attempt(name, "disposeSession", channel=session)
+
+    @precondition(lambda self: self.account.sessions)
     @rule(
         name=clients,
-        session=sessions,
         kind=st.sampled_from([None, "fork", "sideChat"]),
+        text=st.none() | words,
         data=st.data(),
     )
-    def makes_a_chat(self, name, session, kind, data):
+    def makes_a_chat(self, name, kind, text, data):
+        session = data.draw(st.sampled_from(self.known()))
         params = {"channel": session, "chat": f"ahp-chat:/extra-{next(self.ids)}"}
-        chats = self.chats_of(session)
+        chats = self.lists(session)
         if kind is not None and chats:
             source = data.draw(st.sampled_from(chats))
-            turns = self.host.store.state(source)["turns"]
-            turn = data.draw(st.sampled_from([turn["id"] for turn in turns] or ["none"]))
+            turns = [turn["id"] for turn in self.state(source)["turns"]]
+            turn = data.draw(st.sampled_from(turns or ["none"]))
             params["source"] = {"kind": kind, "chat": source, "turnId": turn}
-        self.attempt(name, "createChat", **params)
+        elif text is not None:
+            params["initialMessage"] = {"text": text, "origin": {"kind": "user"}}
+        made = self.attempt(name, "createChat", **params)
+        if made is not None and kind == "fork" and chats:
+            copied = [turn["id"] for turn in self.state(params["chat"])["turns"]]
+            assert copied == turns[: turns.index(turn) + 1]
 
-    @precondition(lambda self: self.chats())
+    @precondition(lambda self: self.account.chats)
     @rule(name=clients, data=st.data())
     def disposes_of_a_chat(self, name, data):
-        chat = data.draw(st.sampled_from(self.chats()))
-        self.attempt(name, "disposeChat", channel=chat)
-        if not self.host.store.is_open(chat):
-            self.let_go(chat)
+        chat = self.any_chat(data)
+        session = self.account.owners[chat]
+        lead = self.state(session)["defaultChat"]
+        if self.attempt(name, "disposeChat", channel=chat) is not None:
+            assert (chat in self.account.chats) == (chat == lead)
 
-    @precondition(lambda self: self.chats())
+    @precondition(lambda self: self.account.chats)
     @rule(name=clients, data=st.data(), where=st.sampled_from(["first", "after", "new"]))
     def moves_a_chat(self, name, data, where):
-        chat = data.draw(st.sampled_from(self.chats()))
+        chat = self.any_chat(data)
+        source = self.account.owners[chat]
         if where == "new":
             destination = {"kind": "newSession"}
         else:
-            session = data.draw(st.sampled_from(self.known_sessions()))
-            destination = {"kind": "session", "session": session}
+            target = data.draw(st.sampled_from(self.known()))
+            destination = {"kind": "session", "session": target}
             if where == "after":
-                destination["after"] = data.draw(st.sampled_from(self.chats()))
-        self.attempt(name, "moveChat", channel=chat, destination=destination)
+                destination["after"] = self.any_chat(data)
+        movable = self.state(chat).get("movable", False)
+        result = self.attempt(name, "moveChat", channel=chat, destination=destination)
+        if result is not None:
+            assert movable
+            assert chat in self.lists(result["session"])
+            self.account.moved(chat, source, result["session"])
 
     # -- turns -------------------------------------------------------------------------
 
@@ -259,103 +359,129 @@ class SessionsModel(RuleBasedStateMachine):
             return False
         sequence = probe.dispatch(channel, action)
         self.host.settle()
-        for envelope in reversed(probe.envelopes()):
-            if envelope.is_answer_to(name, sequence):
-                return envelope.rejection is None
-        return False
+        taken = self.account.taken[name, sequence]
+        refused = sum(
+            said.is_answer_to(name, sequence) and said.rejection is not None
+            for said in probe.envelopes()
+        )
+        is_known = channel in self.account.sessions or channel in self.account.chats
+        assert taken + refused == 1 or (taken + refused == 0 and not is_known), (
+            f"{action['type']} on {channel}: said {taken} times, refused {refused} times"
+        )
+        return taken == 1
 
-    @precondition(lambda self: self.chats())
+    @precondition(lambda self: self.account.chats)
     @rule(name=clients, data=st.data(), text=words)
     def sends_a_message(self, name, data, text):
-        chat = data.draw(st.sampled_from(self.chats()))
-        action = {
-            "type": "chat/turnStarted",
-            "turnId": f"turn-{next(self.ids)}",
-            "startedAt": "2026-01-01T00:00:00.000Z",
-            "message": {"text": text, "origin": {"kind": "user"}},
-        }
-        self.perform(name, chat, action)
+        action = start(f"turn-{next(self.ids)}", text)
+        self.perform(name, self.any_chat(data), action)
 
-    @precondition(lambda self: self.chats())
+    @precondition(lambda self: self.account.chats)
+    @rule(name=clients, data=st.data())
+    def sends_one_again(self, name, data):
+        """A repeated turn id starts no second turn."""
+        chat = self.any_chat(data)
+        held = self.account.chats[chat]
+        turns = [*(turn[0] for turn in held.turns), *held.running]
+        if turns:
+            action = start(data.draw(st.sampled_from(sorted(turns))), "plain")
+            assert not self.perform(name, chat, action)
+
+    @precondition(lambda self: self.account.chats)
     @rule(name=clients, data=st.data(), text=words, kind=st.sampled_from(["queued", "steering"]))
     def leaves_a_message(self, name, data, text, kind):
-        chat = data.draw(st.sampled_from(self.chats()))
-        identifier = f"message-{next(self.ids)}"
+        chat, identifier = self.any_chat(data), f"message-{next(self.ids)}"
         action = {
             "type": "chat/pendingMessageSet",
             "kind": kind,
             "id": identifier,
             "message": {"text": text, "origin": {"kind": "user"}},
         }
-        before = self.host.store.state(chat).get("steeringMessage")
         if self.perform(name, chat, action):
-            held = self.pending.setdefault(chat, {})
-            held[identifier] = kind
-            if kind == "steering" and before is not None:
-                self.withdrawn.add(before["id"])  # another one took its place
+            assert identifier in self.account.known
+        else:
+            assert identifier not in self.account.known
 
-    @precondition(lambda self: self.chats())
+    @precondition(lambda self: self.account.chats)
     @rule(name=clients, data=st.data())
     def takes_a_message_back(self, name, data):
-        chat = data.draw(st.sampled_from(self.chats()))
-        state = self.host.store.state(chat)
-        waiting = [("queued", each["id"]) for each in state.get("queuedMessages") or []]
-        if state.get("steeringMessage"):
-            waiting.append(("steering", state["steeringMessage"]["id"]))
-        if waiting:
-            kind, identifier = data.draw(st.sampled_from(waiting))
-            action = {"type": "chat/pendingMessageRemoved", "kind": kind, "id": identifier}
-            if self.perform(name, chat, action):
-                self.withdrawn.add(identifier)
+        chat = self.account.chats[self.any_chat(data)]
+        waiting = [("queued", each) for each in chat.queue]
+        if chat.steering is not None:
+            waiting.append(("steering", chat.steering))
+        if not waiting:
+            return
+        kind, identifier = data.draw(st.sampled_from(waiting))
+        action = {"type": "chat/pendingMessageRemoved", "kind": kind, "id": identifier}
+        if self.perform(name, chat.uri, action):
+            assert identifier not in chat.waiting
+            assert not self.account.started[identifier]
+        elif self.probes[name].connected:
+            assert kind == "steering"
+            assert not self.withdraws
+            assert identifier == chat.steering
 
-    @precondition(lambda self: self.chats())
+    @precondition(lambda self: self.account.chats)
     @rule(name=clients, data=st.data())
     def reorders_the_queue(self, name, data):
-        chat = data.draw(st.sampled_from(self.chats()))
-        order = [each["id"] for each in self.host.store.state(chat).get("queuedMessages") or []]
-        if order:
-            action = {"type": "chat/queuedMessagesReordered", "order": order[::-1]}
-            self.perform(name, chat, action)
+        chat = self.account.chats[self.any_chat(data)]
+        if chat.queue:
+            action = {"type": "chat/queuedMessagesReordered", "order": chat.queue[::-1]}
+            self.perform(name, chat.uri, action)
 
-    @precondition(lambda self: self.chats())
+    @precondition(lambda self: self.account.chats)
     @rule(
         name=clients,
         data=st.data(),
-        act=st.sampled_from(
-            ["stop", "resume", "cut", "clear", "draft", "read", "archive", "title"]
-        ),
+        act=st.sampled_from(["stop", "stop", "resume", "resume", "cut", "clear"]),
     )
-    def acts_on_a_chat(self, name, data, act):
-        chat = data.draw(st.sampled_from(self.chats()))
-        state = self.host.store.state(chat)
-        turns = [turn["id"] for turn in state["turns"]] or ["none"]
-        number = next(self.ids)
+    def acts_on_the_turns(self, name, data, act):
+        chat = self.account.chats[self.any_chat(data)]
+        turns = [turn[0] for turn in chat.turns] or ["none"]
+        active = chat.active
         action = {
-            "stop": {
-                "type": "chat/turnCancelled",
-                "turnId": state.get("activeTurn", {}).get("id", "none"),
-                "duration": 1,
-            },
+            "stop": {"type": "chat/turnCancelled", "turnId": active or "none", "duration": 1},
             "resume": {"type": "chat/turnResume", "turnId": turns[-1]},
-            "cut": {"type": "chat/truncated", "turnId": turns[number % len(turns)]},
+            "cut": {"type": "chat/truncated", "turnId": data.draw(st.sampled_from(turns))},
             "clear": {"type": "chat/truncated"},
-            "draft": {
-                "type": "chat/draftChanged",
-                "draft": {"text": f"draft {number}", "origin": {"kind": "user"}},
-            },
-            "read": {"type": "chat/isReadChanged", "isRead": number % 2 == 0},
-            "archive": {"type": "chat/isArchivedChanged", "isArchived": number % 2 == 0},
+        }[act]
+        may = chat.held_up and active is None
+        taken = self.perform(name, chat.uri, action)
+        if act == "resume":
+            assert may or not taken
+        elif self.probes[name].connected:
+            assert taken or chat.worker
+
+    @precondition(lambda self: self.account.chats)
+    @rule(
+        name=clients,
+        data=st.data(),
+        act=st.sampled_from(["draft", "read", "archive", "title"]),
+        on=st.booleans(),
+    )
+    def marks_a_chat(self, name, data, act, on):
+        chat, number = self.any_chat(data), next(self.ids)
+        message = {"text": f"draft {number}", "origin": {"kind": "user"}}
+        action = {
+            "draft": {"type": "chat/draftChanged", "draft": message},
+            "read": {"type": "chat/isReadChanged", "isRead": on},
+            "archive": {"type": "chat/isArchivedChanged", "isArchived": on},
             "title": {"type": "session/titleChanged", "title": f"title {number}"},
         }[act]
-        self.perform(name, chat, action)
+        if self.perform(name, chat, action):
+            lead = self.state(self.account.owners[chat])["defaultChat"]
+            state = self.state(chat)
+            assert act != "archive" or chat != lead
+            assert act != "draft" or state["draft"] == message
+            assert act != "title" or state["title"] == f"title {number}"
 
-    @precondition(lambda self: self.chats())
+    @precondition(lambda self: self.account.chats)
     @rule(data=st.data(), both=st.booleans())
     def answers_what_waits(self, data, both):
-        """One client approves and the other denies; one of the two counts."""
-        chat = data.draw(st.sampled_from(self.chats()))
-        active = self.host.store.state(chat).get("activeTurn")
-        for part in plain(active)["responseParts"] if active else []:
+        """One client approves and the other denies; one of the two counts, and both are told."""
+        chat = self.any_chat(data)
+        active = self.state(chat).get("activeTurn") or {"responseParts": []}
+        for part in active["responseParts"]:
             call = part.get("toolCall") or {}
             if call.get("status") == "pending-confirmation":
                 yes = {
@@ -367,9 +493,8 @@ class SessionsModel(RuleBasedStateMachine):
                 }
                 no = {**yes, "approved": False, "reason": "denied"}
                 del no["confirmed"]
-                self.perform("ann", chat, yes)
-                if both:
-                    self.perform("bob", chat, no)
+                first = self.perform("ann", chat, yes)
+                assert not (both and self.perform("bob", chat, no) and first)
             if part["kind"] == "inputRequest" and "response" not in part:
                 action = {
                     "type": "chat/inputCompleted",
@@ -378,15 +503,22 @@ class SessionsModel(RuleBasedStateMachine):
                 }
                 self.perform("bob", chat, action)
 
-    @rule(name=clients, session=sessions, act=st.sampled_from(["title", "read", "archive"]))
-    def acts_on_a_session(self, name, session, act):
+    @rule(
+        name=clients,
+        data=st.data(),
+        act=st.sampled_from(["title", "read", "archive"]),
+        on=st.booleans(),
+    )
+    def marks_a_session(self, name, data, act, on):
+        session = data.draw(st.sampled_from([*SESSIONS, *self.known()]))
         number = next(self.ids)
         action = {
             "title": {"type": "session/titleChanged", "title": f"title {number}"},
-            "read": {"type": "session/isReadChanged", "isRead": number % 2 == 0},
-            "archive": {"type": "session/isArchivedChanged", "isArchived": number % 3 == 0},
+            "read": {"type": "session/isReadChanged", "isRead": on},
+            "archive": {"type": "session/isArchivedChanged", "isArchived": on},
         }[act]
-        self.perform(name, session, action)
+        if self.perform(name, session, action) and act == "title":
+            assert self.state(session)["title"] == f"title {number}"
 
     @precondition(lambda self: self.gates)
     @rule(which=st.integers(0, 5))
@@ -401,79 +533,194 @@ class SessionsModel(RuleBasedStateMachine):
         if self.host is None:
             return
         self.host.settle()
-        for probe in self.probes.values():
+        assert not self.broken, "\n".join(self.broken)
+        for probe in (self.eve, *self.probes.values()):
             probe.check()
-        seen = set()
-        for session in self.known_sessions():
-            for chat in self.chats_of(session):
-                assert chat not in seen, f"{chat} is in two sessions"
-                seen.add(chat)
-                self.one_chat_holds(session, chat)
+        self.account.settled()
+        owners = {}
+        for session in self.known():
+            state = self.host.store.find(session)
+            if state is None:
+                continue
+            for row in plain(state)["chats"]:
+                chat = row["resource"]
+                assert chat not in owners, f"{chat} is in {session} and in {owners[chat]}"
+                owners[chat] = session
+                self.one_chat_holds(plain(state), row, plain(self.host.store.state(chat)))
+            self.what_waits_for_a_person_is_what_the_chats_wait_for(plain(state))
 
-    def one_chat_holds(self, session, chat):
-        state = plain(self.host.store.state(chat))
-        ids = [turn["id"] for turn in state["turns"]]
-        if "activeTurn" in state:
-            ids.append(state["activeTurn"]["id"])
-        assert len(ids) == len(set(ids)), f"{chat}: {ids}"
-        for turn in state["turns"]:
+    def one_chat_holds(self, session, row, state):
+        chat = row["resource"]
+        active = [state["activeTurn"]] if "activeTurn" in state else []
+        for turn in (*state["turns"], *active):
+            self.has_its_own_words(chat, turn)
             for part in turn["responseParts"]:
                 call = part.get("toolCall")
-                assert call is None or call["status"] in DECIDED, f"{chat}: {call['status']}"
-        [row] = [
-            row for row in plain(self.host.store.state(session))["chats"] if row["resource"] == chat
-        ]
-        for field in ("status", "modifiedAt", "origin", "interactivity", "title"):
+                if call is not None and turn not in active:
+                    assert call["status"] in DECIDED, f"{chat}: {call['status']}"
+        fields = ("status", "modifiedAt", "origin", "interactivity", "title", "movable", "changes")
+        for field in fields:
             assert row.get(field) == state.get(field), f"{chat}: {field} of its row"
-        self.pending_messages_hold(chat, state)
+        may = (
+            bool(state["turns"])
+            and not active
+            and chat != session["defaultChat"]
+            and state.get("origin", {}).get("kind") != "tool"
+            and not session["status"] & IS_ARCHIVED
+        )
+        assert state.get("movable", False) == may, f"{chat}: movable"
 
-    def pending_messages_hold(self, chat, state):
-        waiting = {message["id"] for message in state.get("queuedMessages") or []}
-        if "steeringMessage" in state:
-            waiting.add(state["steeringMessage"]["id"])
-        for probe in self.probes.values():
-            for envelope in probe.envelopes(chat):
-                action = envelope.action
-                if envelope.rejection is None and "queuedMessageId" in action:
-                    self.taken.add(action["queuedMessageId"])
-                elif envelope.rejection is None and action["type"] == "chat/pendingMessageRemoved":
-                    self.withdrawn.add(action["id"])
-        away = not any(probe.connected for probe in self.probes.values())
-        for identifier in () if away else self.pending.get(chat, ()):
-            somewhere = waiting | self.taken | self.withdrawn
-            assert identifier in somewhere, f"{chat}: {identifier} is nowhere"
+    def has_its_own_words(self, chat, turn):
+        text = "".join(
+            part["content"] for part in turn["responseParts"] if part["kind"] == "markdown"
+        )
+        said = PIECE.findall(text)
+        assert PIECE.sub("", text) == "", f"{chat}: {turn['id']} says {text}"
+        numbers = [int(number) for _, number in said]
+        assert {whose for whose, _ in said} <= {turn["id"]}, f"{chat}: {turn['id']} says {text}"
+        if turn["id"] in self.torn:
+            assert numbers == sorted(set(numbers)), f"{chat}: {turn['id']} says {text}"
+            return
+        assert numbers == list(range(1, len(numbers) + 1)), f"{chat}: {turn['id']} says {text}"
+        if turn.get("state") in ("complete", "error"):
+            assert len(numbers) == self.pieces[turn["id"]], f"{chat}: {turn['id']} says {text}"
+
+    def what_waits_for_a_person_is_what_the_chats_wait_for(self, session):
+        waits = set()
+        for row in session["chats"]:
+            chat = row["resource"]
+            active = plain(self.host.store.state(chat)).get("activeTurn") or {}
+            for part in active.get("responseParts", ()):
+                call = part.get("toolCall") or {}
+                if call.get("status") == "pending-confirmation":
+                    waits.add((chat, "toolConfirmation", call["toolCallId"]))
+                elif part["kind"] == "inputRequest" and part.get("response") is None:
+                    waits.add((chat, "chatInput", part["request"]["id"]))
+        said = {
+            (
+                entry["chat"],
+                entry["kind"],
+                entry["toolCall"]["toolCallId"] if "toolCall" in entry else entry["request"]["id"],
+            )
+            for entry in session.get("inputNeeded") or ()
+        }
+        assert said == waits
+        assert len(session.get("inputNeeded") or ()) == len(waits)
+        assert bool(waits) == (session["status"] & INPUT_NEEDED == INPUT_NEEDED)
+
+    def what_was_told_is_the_catalogue(self):
+        """The rows a client of the root holds are those a client that asks now is given."""
+        for method, params in self.eve.notifications[self.heard :]:
+            if method == "root/sessionAdded":
+                row = params["summary"]
+                assert row["resource"] not in self.rows, f"{row['resource']} is added twice"
+                self.rows[row["resource"]] = row
+            elif method == "root/sessionRemoved":
+                del self.rows[params["session"]]
+            elif method == "root/sessionSummaryChanged":
+                row = self.rows[params["session"]] | params["changes"]
+                self.rows[params["session"]] = {k: v for k, v in row.items() if v is not None}
+        self.heard = len(self.eve.notifications)
+        listed = self.listed()
+        assert {row["resource"]: row for row in listed} == self.rows
+        moments = [instant(row["modifiedAt"]) for row in listed]
+        assert moments == sorted(moments, reverse=True)
+        for row in listed:
+            state = self.host.store.find(row["resource"])
+            if state is not None:
+                self.row_equals_the_chats(row, plain(state))
+
+    def row_equals_the_chats(self, row, session):
+        shown = [chat for chat in session["chats"] if chat.get("origin", {}).get("kind") != "tool"]
+        expected = [
+            {
+                **{k: chat[k] for k in ("resource", "title", "origin", "status") if k in chat},
+                **({"archived": True} if chat["status"] & IS_ARCHIVED else {}),
+            }
+            for chat in shown
+        ]
+        assert first_difference(expected, row["chats"]) is None, row["resource"]
+        assert row["title"] == session["title"]
+        assert row["defaultChat"] == session["defaultChat"]
+        assert row.get("activity") == session.get("activity")
+        moved = [instant(chat["modifiedAt"]) for chat in session["chats"]]
+        assert instant(row["modifiedAt"]) == max(*moved, instant(row["createdAt"]))
+        doing = {chat["resource"]: chat["status"] & ACTIVITY for chat in session["chats"]}
+        lead = doing[session["defaultChat"]]
+        for promoted in (ERROR, INPUT_NEEDED):
+            if promoted in doing.values():
+                lead = promoted
+        assert row["status"] & ACTIVITY == lead, row["resource"]
+        assert row["status"] & ~ACTIVITY == session["status"] & ~ACTIVITY, row["resource"]
+
+    # -- the end ---------------------------------------------------------------------------
 
     def teardown(self):
-        if self.host is None:
-            return
-        while self.gates:
-            self.gates.pop().open()
-            self.host.settle()
-        self.host.advance(1)
+        try:
+            if self.host is not None:
+                self.ends()
+        finally:
+            globalLogPublisher.removeObserver(self.note)
+
+    def ends(self):
         for name in CLIENTS:
             self.comes_back(name)
-        self.host.settle()
-        self.the_catalogue_equals_the_chats()
+            self.watches(name)
+        self.all_turns_end()
+        self.host.advance(1)
+        self.nothing_is_wrong()
+        self.account.is_done()
+        assert not self.account.asleep, f"{list(self.account.asleep)} never came back"
+        self.what_was_told_is_the_catalogue()
         late = self.host.connect("late", ROOT)
         for name in CLIENTS:
             self.host.run(self.probes[name].assert_late_subscriber_agrees(late))
+        for session in self.known():
+            assert self.attempt("ann", "disposeSession", channel=session) is not None
+        self.nothing_is_left()
         self.host.stop()
 
-    def the_catalogue_equals_the_chats(self):
-        listed = self.host.run(self.probes["ann"].request("listSessions"))["items"]
-        for row in listed:
-            state = plain(self.host.store.find(row["resource"]) or {"chats": []})
-            if state["chats"]:
-                shown = [chat["resource"] for chat in row["chats"]]
-                there = [
-                    chat["resource"]
-                    for chat in state["chats"]
-                    if chat.get("origin", {}).get("kind") != "tool"
-                ]
-                assert shown == there, row["resource"]
+    def all_turns_end(self):
+        """Every question is answered and every agent goes on until none has anything to do."""
+        for _ in range(200):
+            while self.gates:
+                self.gates.pop().open()
+                self.host.settle()
+            for chat in self.chats():
+                waits = plain(self.host.store.state(chat)).get("activeTurn")
+                if waits is not None and not self.gates:
+                    self.perform("ann", chat, cancel(waits["id"]))
+            if not self.gates and not any(chat.running for chat in self.account.chats.values()):
+                return
+        raise AssertionError("turns run on")
+
+    def nothing_is_left(self):
+        sessions = self.host.host.sessions
+        self.host.advance(1)
+        assert self.listed() == []
+        self.what_was_told_is_the_catalogue()
+        assert len(sessions) == 0
+        assert sessions.registry.open_chats == {}
+        assert sessions.journals._journals == {}
+        assert sessions.journals._of_session == {}
+        assert sessions.journals._unfolded == {}
+        assert list(self.host.store._channels) == [ROOT]
+        assert [row for row in self.host.kept.sessions() if row.id] == []
+        assert self.account.sessions == self.account.chats == {}
 
 
-MOVES = {"chatMoves.enabled": True}
+def start(turn_id, text):
+    return {
+        "type": "chat/turnStarted",
+        "turnId": turn_id,
+        "startedAt": "2026-01-01T00:00:00.000Z",
+        "message": {"text": text, "origin": {"kind": "user"}},
+    }
+
+
+def cancel(turn_id):
+    return {"type": "chat/turnCancelled", "turnId": turn_id, "duration": 1}
+
 
 # As tests/fuzz: a bounded, repeatable run among the tests, a long random one apart.
 LONG = os.environ.get("AHPD_LONG", "") not in ("", "0")

@@ -292,6 +292,39 @@ def test_a_switch_takes_back_the_decisions_it_does_not_name(customized):
     assert one.enablement(session=S2) is None
 
 
+def test_what_one_session_took_back_is_taken_back_where_it_was_decided(customized):
+    one = customized(plugin(), plugin("box", children=[server()]))
+    for session in (S1, S2):
+        one.session(session, HERE)
+    for name in ("p", "m"):
+        one.toggle(name, everywhere(False), folder_scope(HERE, False))
+        assert len(one.enablement(name, S2)) == 2
+        one.toggle(name, session=S2)
+        assert one.enablement(name) is None
+        assert one.enablement(name, S2) is None
+
+
+def test_a_decision_taken_back_while_a_session_slept_is_not_shown_when_it_wakes(customized):
+    one = customized(plugin(), server(), reopens=True)
+    one.session(S1, HERE)
+    one.host.turn(one.host.chat(S1))
+    for name in ("p", "m"):
+        one.toggle(name, everywhere(False))
+    one.host.pass_time(3600)
+    assert not one.host.store.is_open(S1)
+    one.session(S2, HERE)
+    one.toggle("p", session=S2)
+    one.host.service.find(S1)
+    assert one.enablement("p") is None
+    assert one.enablement("m") == [everywhere(False)]
+    # What a backend says by itself is not taken for a decision of this host's.
+    one.toggle("m", session=S2)
+    one.host.turn(one.host.chat(S1))
+    found = [plugin(enablement=[folder_scope(HERE, False)]), server()]
+    one.agent.chats[-1].start.host.customizations(found)
+    assert one.enablement("p") == [folder_scope(HERE, False)]
+
+
 def test_decisions_in_another_order_are_not_said_again(customized):
     one = customized(plugin())
     one.session(S1, HERE)
@@ -342,6 +375,17 @@ def test_decisions_outlive_the_host():
     assert again.of("p", [HERE], []) == [everywhere(False)]
     assert again.of("p", [HERE, THERE], []) == [folder_scope(THERE, True), everywhere(False)]
     assert not again.take("p", kept, [HERE]), "nothing moved"
+
+
+def test_what_was_taken_back_is_known_until_it_is_decided_again():
+    record = Unkept()
+    assert Decisions(record).take("p", [everywhere(False)], [HERE])
+    assert Decisions(record).take("p", [], [HERE])
+    held = [session_scope(True), everywhere(False)]
+    assert Decisions(record).standing("p", held) == [session_scope(True)]
+    assert Decisions(record).standing("q", held) == held
+    assert Decisions(record).take("p", [everywhere(False)], [HERE])
+    assert Decisions(record).standing("p", held) == held
 
 
 # -- skills and prompts -----------------------------------------------------------------------------

@@ -140,3 +140,85 @@ def test_a_session_whose_first_chat_is_derived_takes_chats_that_name_it_alone(ho
     [(call, worker)] = workers
     assert worker == worker_chat(OLD, call)
     assert listed(window, OLD) == [first, worker]
+
+
+def enter(host, client, session):
+    entry = {"clientId": client.client_id, "tools": []}
+    client.dispatch(session, {"type": "session/activeClientSet", "activeClient": entry})
+    host.settle()
+
+
+def here(host, session):
+    return [entry["clientId"] for entry in host.store.state(session)["activeClients"]]
+
+
+@pytest.fixture
+def moving(host):
+    """A client that moves chats, and the sessions S1, of which C2 is a chat, and S2."""
+    mover = host.connect("mover", ROOT)
+    switch_on(host, mover)
+    create(host, mover, S1)
+    create(host, mover, S2)
+    add(host, mover, S1, C2)
+    return mover
+
+
+@pytest.mark.parametrize("destination", [S2, None])
+def test_who_watched_the_moved_chat_alone_is_not_in_the_session_it_left(host, moving, destination):
+    watchers = [host.connect(name) for name in ("ann", "bob", "cid")]
+    for client in watchers:
+        host.run(client.subscribe(C2))
+        enter(host, client, S1)
+    host.run(watchers[1].subscribe(S1))
+    assert here(host, S1) == ["ann", "bob", "cid"]
+    move(host, moving, C2, destination)
+    assert here(host, S1) == ["bob"]
+
+
+def test_a_move_puts_nobody_out_of_the_session_the_chat_came_to(host, moving):
+    ann = host.connect("ann")
+    host.run(ann.subscribe(C2))
+    host.run(ann.subscribe(S2))
+    enter(host, ann, S1)
+    enter(host, ann, S2)
+    move(host, moving, C2, S2)
+    assert (here(host, S1), here(host, S2)) == ([], ["ann"])
+    ann.unsubscribe(S2)
+    host.settle()
+    assert here(host, S2) == ["ann"], "the chat it watches is one of this session now"
+    move(host, moving, C2, S1)
+    assert here(host, S2) == [], "and now it is not"
+    ann.unsubscribe(C2)
+    host.settle()
+    assert here(host, S2) == []
+
+
+def test_a_moved_chat_counts_where_it_is_when_a_client_comes_back(host, moving):
+    ann = host.connect("ann")
+    host.run(ann.subscribe(C2))
+    enter(host, ann, S1)
+    enter(host, ann, S2)
+    host.cut(ann)
+    move(host, moving, C2, S2)
+    assert here(host, S1) == ["ann"], "it has its time to come back"
+    host.attach(ann)
+    host.run(ann.reconnect())
+    assert (here(host, S1), here(host, S2)) == ([], ["ann"])
+
+
+def test_who_watched_a_moved_worker_alone_left_with_it(host, agent, moving):
+    async def spawns(turn):
+        call = turn.running("task")
+        worker = turn.worker(call, "go")
+        worker.done()
+        workers.append(worker.chat)
+        turn.complete(call)
+
+    workers = []
+    agent.then(spawns)
+    turn(host, moving, C2, "t2")
+    ann = host.connect("ann")
+    host.run(ann.subscribe(workers[0]))
+    enter(host, ann, S1)
+    move(host, moving, C2, S2)
+    assert here(host, S1) == []

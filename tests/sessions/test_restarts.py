@@ -45,6 +45,25 @@ def test_a_finished_turn_is_there_and_is_listed_as_it_was(host, chat):
     assert host.listing({})["items"] == row
 
 
+def test_a_failed_and_a_stopped_turn_are_there_in_their_places(host, chat):
+    async def reads(turn):
+        turn.tool("grep", "found it")
+        await turn.forever()
+
+    host.agent.then(scripts.echo, scripts.fails("no luck"), reads, scripts.echo)
+    host.turn(chat, "one")
+    host.turn(chat, "two")
+    stopped = host.turn(chat, "three")
+    host.stop(chat, stopped)
+    host.turn(chat, "four")
+    turns = host.turns(chat)
+    assert [turn["state"] for turn in turns] == ["complete", "error", "cancelled", "complete"]
+    call = turns[2]["responseParts"][0]["toolCall"]
+    assert "vscode.toolCallDurationMs" in call["_meta"]
+    host.again()
+    assert host.turns(chat) == turns
+
+
 def test_everything_a_person_did_is_there(host, chat):
     host.agent.then(scripts.echo, scripts.never_ends)
     host.turn(chat, "first")
@@ -168,6 +187,37 @@ def test_a_provisional_session_nobody_came_back_to_is_gone_after_a_day(host, cha
     assert host.kept.read("s1") == []
     assert host.service.find("ahp-session:/fresh") is not None
     assert host.service.find("ahp-session:/used") is not None
+
+
+def test_a_provisional_session_is_let_go_of_while_the_host_runs(sessions_host):
+    host = sessions_host()
+    host.session()  # nobody's: it sleeps when its time is over
+    watched = host.session("ahp-session:/watched")
+    inside = host.session("ahp-session:/inside", activeClient={"clientId": "client-1", "tools": []})
+    host.turn(host.chat(host.session("ahp-session:/used")))
+    host.store.subscribe(watched, type(host.store.watcher)())
+    host.pass_time(3600)
+    assert host.kept.read("s1") and not host.store.is_open(S1)
+    for _ in range(22):
+        host.pass_time(3600)
+    host.session("ahp-session:/fresh")
+    host.pass_time(2 * 3600)
+    assert host.service.find(S1) is None
+    assert host.kept.read("s1") == []
+    assert host.told("root/sessionRemoved") == []
+    for kept in (watched, inside, "ahp-session:/used", "ahp-session:/fresh"):
+        assert host.service.find(kept) is not None
+
+
+def test_a_provisional_session_that_is_awake_goes_with_its_chats(sessions_host):
+    host = sessions_host(sleep_after=0)
+    host.session()
+    chat = host.chat()
+    for _ in range(26):
+        host.pass_time(3600)
+    assert host.service.find(S1) is None
+    assert not host.store.is_open(chat)
+    assert host.kept.read("s1") == []
 
 
 def test_a_first_message_that_was_cut_off_failed_the_creation(sessions_host):

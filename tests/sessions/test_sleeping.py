@@ -213,3 +213,47 @@ def start(host, client, chat, turn_id):
         },
     )
     host.settle()
+
+
+def used_once(**settings):
+    """A host of these settings whose one session was used and left, and its agent's chat."""
+    agent = ScriptedAgent(abilities=AgentAbilities(reopens=True))
+    host = MemoryHost(agents={"scripted": agent}, **settings)
+    client = host.connect("a")
+    host.run(client.request("createSession", channel=S1))
+    host.run(client.subscribe(S1))
+    chat = client.state(S1)["defaultChat"]
+    host.run(client.subscribe(chat))
+    message = {"text": "hello", "origin": {"kind": "user"}}
+    start = {"type": "chat/turnStarted", "turnId": "t1", "message": message}
+    client.dispatch(chat, {**start, "startedAt": "2026-01-02T03:04:05.000Z"})
+    host.settle()
+    host.cut(client)
+    return host, agent.chats[0]
+
+
+def test_settings_say_how_long_an_agent_is_kept():
+    host, backend = used_once(agent_idle_seconds=60)
+    host.advance(59)
+    assert not backend.closed
+    host.advance(1)
+    assert backend.closed
+    host.stop()
+
+
+def test_settings_say_how_long_a_session_is_kept():
+    host, _ = used_once(agent_idle_seconds=1, session_idle_seconds=1000)
+    host.advance(999)
+    assert host.store.is_open(S1)
+    host.advance(250)  # it is looked at five times in that time
+    assert not host.store.is_open(S1)
+    host.stop()
+
+
+@pytest.mark.parametrize("kept", ["agent_idle_seconds", "session_idle_seconds"])
+def test_settings_of_zero_keep_them(kept):
+    host, backend = used_once(**{"agent_idle_seconds": 30, "session_idle_seconds": 30, kept: 0})
+    host.advance(1_000_000)
+    assert host.store.is_open(S1)
+    assert backend.closed is (kept == "session_idle_seconds")
+    host.stop()
