@@ -144,6 +144,7 @@ def _make_host(
             lambda uri: store.find(sessions.registry.resolve(uri) or uri),
             ClientResources(lambda: hub.peers),
             settings.attachment_fetch_limit_bytes,
+            lambda: sessions.registry.catalogue.identifiers,
         )
     clients = ClientRegistry(scheduler)
     sessions = SessionsService(
@@ -264,9 +265,7 @@ def serve(
             "_meta": {CHAT_URIS: True},
         }
 
-    handshake = Handshake(
-        store, directory, subscriptions, clients, describe, presence, addresses
-    )
+    handshake = Handshake(store, directory, subscriptions, clients, describe, presence, addresses)
 
     def gone(peer: Peer) -> None:
         if peer.record is not None:

@@ -16,7 +16,9 @@ PAGE = ROOT / "docs" / "compatibility.md"
 STATES = {"done", "partly", "not yet", "refused"}
 ROW = re.compile(r"\| `?([^`|]+?)`? \| ([^|]*) \| ([^|]*) \| (`[^`|]+`(?:, `[^`|]+`)*) \|")
 #: Sections with a row for each behaviour, which has no name of the protocol's.
-BEHAVIOURS = {"Chats"}
+BEHAVIOURS = {"Chats", "Behaviour"}
+#: A request of the reference window's own.
+WINDOW_METHOD = re.compile(r"vscode/\w+")
 HEAD = ("| Behaviour |", "|---|")
 
 
@@ -133,3 +135,9 @@ def test_a_notification_that_is_not_sent_yet_is_sent_nowhere():
 def test_a_client_is_asked_nothing_yet():
     asked = {n for n, row in SECTIONS["Server-to-client commands"].items() if row[0] == "not yet"}
     assert asked.isdisjoint(spoken())
+
+
+def test_there_is_a_row_for_every_request_of_a_windows_own():
+    rows = SECTIONS["Served outside the protocol"]
+    spelled = {words for words in spoken() if WINDOW_METHOD.fullmatch(words)}
+    assert spelled == {name for name in rows if WINDOW_METHOD.fullmatch(name)}

@@ -8,7 +8,7 @@ short text as text and the rest by its path.
 import hashlib
 import os
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +18,7 @@ from zope.interface import implementer
 
 from ahpd.attachments import contents
 from ahpd.attachments.files import AttachmentFiles
+from ahpd.attachments.leaving import InThread, Leaving
 from ahpd.attachments.references import pinned, pointer
 from ahpd.interfaces import IAttachments, IClientResources, RpcError
 from ahpd.protocol import State
@@ -25,9 +26,6 @@ from ahpd.protocol.file_uris import file_uri, path_of, shown
 from ahpd.protocol.uris import scheme
 
 log = Logger()
-
-#: Does blocking work elsewhere: `run(work)` is its result, later.
-InThread = Callable[[Callable[[], Any]], Awaitable[Any]]
 
 FETCH_LIMIT: Final = 32 * contents.MIB
 _MOST_REMEMBERED: Final = 256
@@ -74,7 +72,7 @@ class Attachments:
     `find_chat` answers the state of a chat that is open here (schema: ChatState), by any
     URI it goes by; `resources` reads what a client alone has, and None reads nothing;
     `fetch_limit` is the largest size, in bytes, a client may hint at and be asked for,
-    0 for any.
+    0 for any. `sessions` answers the ids of all sessions there are.
     """
 
     def __init__(
@@ -84,6 +82,7 @@ class Attachments:
         find_chat: Callable[[str], State | None],
         resources: IClientResources | None = None,
         fetch_limit: int = FETCH_LIMIT,
+        sessions: Callable[[], Iterable[str]] = tuple,
     ) -> None:
         self._files = files
         self._in_thread = in_thread
@@ -91,6 +90,7 @@ class Attachments:
         self._resources = resources
         self._fetch_limit = fetch_limit
         self._lately = _Lately()
+        self._leaving = Leaving(files, in_thread, sessions)
 
     # -- before a message is said -------------------------------------------------
 
@@ -241,16 +241,21 @@ class Attachments:
 
     # -- the end --------------------------------------------------------------------
 
+    def refer(self, session: str, chats: Iterable[State]) -> None:
+        """See `IAttachments.refer`."""
+        self._leaving.refer(session, chats)
+
+    async def settle(self, session: str, chats: Iterable[State]) -> None:
+        """See `IAttachments.settle`."""
+        await self._leaving.settle(session, chats)
+
     async def forget(self, session: str) -> None:
         """See `IAttachments.forget`."""
-        try:
-            await self._in_thread(lambda: self._files.remove(session))
-        except OSError as error:
-            log.warn(
-                "the attachments of {session} could not be removed: {why}",
-                session=session,
-                why=error.strerror or str(error),
-            )
+        await self._leaving.forget(session)
+
+    async def sweep(self) -> None:
+        """See `IAttachments.sweep`."""
+        await self._leaving.sweep()
 
 
 #: What is at a path: a file of the session's own, somebody's file or folder, nothing.

@@ -83,8 +83,8 @@ class SharedFiles:
         if path is None:
             return None
         inside = f"{self.root}{os.sep}"
-        parts = path[len(inside) :].split(os.sep) if path.startswith(inside) else ()
-        if len(parts) != 3 or any(part in ("", ".", "..") for part in parts):
+        parts = Path(path[len(inside) :]).parts if path.startswith(inside) else ()
+        if len(parts) != 3 or ".." in parts:
             return None
         return f"{parts[0]}/{parts[1]}"
 

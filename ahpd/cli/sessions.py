@@ -15,6 +15,7 @@ from typing import IO, Final
 import click
 
 from ahpd.attachments.names import folder_name
+from ahpd.attachments.shared import SharedFiles
 from ahpd.cli.output import Failure, remark
 from ahpd.cli.params import configuration, launch, option_flags
 from ahpd.config.load import Configuration
@@ -101,7 +102,13 @@ def _folder(read: Configuration) -> Path:
 
 def _place(folder: Path) -> Place:
     root = folder / "attachments"
-    return Place(root=root, folder_of=lambda session: root / folder_name(session))
+    shared = SharedFiles(root)
+    return Place(
+        root=root,
+        folder_of=lambda session: root / folder_name(session),
+        shared_of=lambda session: shared.of(folder_name(session)),
+        share=lambda told: shared.put({folder_name(name): told[name] for name in told}),
+    )
 
 
 @contextlib.contextmanager

@@ -1,6 +1,6 @@
 """What comes with a message: kept as files, read from clients, and made ready for a backend."""
 
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from typing import Any
 
 from zope.interface import Interface
@@ -38,5 +38,21 @@ class IAttachments(Interface):
         Raises `AgentFailure` of type `sendFailed` for a pin nobody can honour.
         """
 
+    def refer(session: str, chats: Iterable[State]) -> None:
+        """Chats of other sessions are about to be this session's.
+
+        `chats` are their states (schema: ChatState). The files their messages name stay,
+        whichever session they came to, for as long as `settle` does not say otherwise. On
+        disk when it returns. Raises `StoreFailure`, nothing changed.
+        """
+
+    async def settle(session: str, chats: Iterable[State]) -> None:
+        """These are all chats a session has: a file of a session that is gone, which none of
+        them names and no other session's does, goes."""
+
     async def forget(session: str) -> None:
-        """The session is gone for good: so are its files. None there is no error."""
+        """The session is gone for good: so are its files, but for those that a chat which
+        moved to another session names. None there is no error."""
+
+    async def sweep() -> None:
+        """Take away what an earlier life of the host left of sessions that are gone."""

@@ -28,6 +28,9 @@ MOST_HELD: Final = 64 * 1024
 _ENTRY: Final = 64
 #: What may come after a head before the channel is written whole, at the least.
 _LIGHT: Final = 256 * 1024
+#: A head from which on a running turn is not written whole any more, in bytes: it would take
+#: several times its size in memory, and reading the entries back costs less than that.
+_HEAVIEST: Final = 4 * 1024 * 1024
 
 #: Members of a delta that is text alone: its type, turn, target and content.
 _MEMBERS: Final = 4
@@ -202,9 +205,9 @@ class ChannelJournal:
         """Whether so much came after the head that a new one is worth its bytes.
 
         The bound grows with the head, so what a long answer costs to write again and again
-        stays in proportion to what it has.
+        stays in proportion to what it has; one that is very long is left to its end.
         """
-        return self.weight > max(_LIGHT, 2 * self.head_size)
+        return self.weight > max(_LIGHT, 2 * self.head_size) and self.head_size < _HEAVIEST
 
     def settle(self) -> None:
         """Reckon with a history that got shorter since something was last recorded."""

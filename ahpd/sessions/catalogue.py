@@ -57,6 +57,11 @@ class Catalogue(Generic[S]):
         """Those that are awake, in the order they were made or woken."""
         return [entry.session for entry in self._entries.values() if entry.session is not None]
 
+    @property
+    def identifiers(self) -> tuple[str, ...]:
+        """The ids of all of them."""
+        return tuple(self._entries)
+
     def entries(self) -> Iterator[Entry[S]]:
         """All of them."""
         return iter(tuple(self._entries.values()))

@@ -116,7 +116,7 @@ class Customizations:
 
     def _standing(self, entries: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         """`entries` without the decisions for several sessions that were taken back."""
-        standing = []
+        standing: list[Mapping[str, Any]] = []
         for entry in entries:
             kept = dict(entry)
             held = entry.get("enablement")

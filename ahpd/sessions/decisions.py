@@ -84,7 +84,9 @@ class Decisions:
             return False
         before, after = self._wide(identifier), _wide(everywhere, by_folder, identifier)
         over = [entry for entry in before if entry not in after]
-        over += [entry for entry in self._lapsed.get(identifier, ()) if entry not in (*over, *after)]
+        over += [
+            entry for entry in self._lapsed.get(identifier, ()) if entry not in (*over, *after)
+        ]
         lapsed = {name: held for name, held in self._lapsed.items() if name != identifier}
         if over:
             lapsed[identifier] = over

@@ -76,7 +76,8 @@ class BackendListings:
             asked = self._asked.get(provider)
             if provider in self._asking or (asked is not None and now - asked < APART):
                 continue
-            self._asking[provider] = answered = Deferred()
+            answered: Deferred[None] = Deferred()
+            self._asking[provider] = answered
             awaited.append(answered)
             self._world.tasks.spawn(
                 f"listing the conversations of {provider}",
@@ -97,9 +98,7 @@ class BackendListings:
         done.addTimeout(LONGEST_LISTING, self._world.clock, lambda result, seconds: None)
         return done.addCallback(lambda _: None)
 
-    async def _ask(
-        self, provider: str, agent: IConversations, answered: "Deferred[None]"
-    ) -> None:
+    async def _ask(self, provider: str, agent: IConversations, answered: "Deferred[None]") -> None:
         try:
             listed = await agent.list_conversations()
         except Exception as failed:

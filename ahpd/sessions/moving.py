@@ -20,7 +20,8 @@ from ahpd.protocol.text import plain
 from ahpd.sessions.client_tools import client_ids
 from ahpd.sessions.company import SessionCompany
 from ahpd.sessions.movable import folders_of, is_worker, moves_enabled, rooted
-from ahpd.sessions.registry import SessionRegistry, session_of
+from ahpd.sessions.moved_files import settle_attachments
+from ahpd.sessions.registry import SessionRegistry, saving, session_of
 from ahpd.sessions.session import Session, counts
 
 #: The configuration value that says on which computer a session works.
@@ -140,7 +141,7 @@ class ChatMoves:
             {"type": "session/chatAdded", "summary": summary_of(one.state)} for one in moved
         ]
         joining.append({"type": "session/chatsReordered", "chats": order})
-        self._registry.keep_move(source, target, moved, leaving, joining)
+        self._keep(source, target, moved, leaving, joining)
         for one in moved:
             _keep_folders(one, source, target)
         _hand_over(moved, source, target)
@@ -157,7 +158,7 @@ class ChatMoves:
         moved = with_workers(chat, source)
         leaving = _leaving(moved)
         target = self._new_session(chat, source, moved)
-        self._registry.keep_move(source, target, moved, leaving, ())
+        self._keep(source, target, moved, leaving, ())
         _hand_over(moved, source, target)
         for one in moved:
             one.row = row_of({**one.state, "movable": False} if one is chat else one.state)
@@ -169,6 +170,28 @@ class ChatMoves:
         self._registry.catalogue.announce(target)
         self._settle(moved, source, target)
         return target
+
+    def _keep(
+        self,
+        source: Session,
+        target: Session,
+        moved: Sequence[Chat],
+        leaving: Sequence[Action],
+        joining: Sequence[Action],
+    ) -> None:
+        """Have the move on disk, and before it that the files its messages name are `target`'s too.
+
+        Raises `RpcError` -32603, nothing changed.
+        """
+        attachments = self._world.attachments
+        if attachments is not None:
+            with saving(target.uri):
+                attachments.refer(target.uri, [chat.state for chat in moved])
+        try:
+            self._registry.keep_move(source, target, moved, leaving, joining)
+        except RpcError:
+            settle_attachments(self._world, target)
+            raise
 
     def _new_session(self, chat: Chat, source: Session, moved: Sequence[Chat]) -> Session:
         """A session that has the chat as its default one, and nobody in it."""
@@ -208,6 +231,7 @@ class ChatMoves:
             target.blockers.joined(chat.uri, chat.state, clients)
         for session in (source, target):
             session.chats_moved()
+        settle_attachments(self._world, source)
         unread = any(counts(chat.state) and not chat.state["status"] & IS_READ for chat in moved)
         if not unread:
             return

@@ -59,6 +59,7 @@ from ahpd.sessions.creation import (
 )
 from ahpd.sessions.held_back import HeldBack, StopsOfNothing
 from ahpd.sessions.listed import BackendListings
+from ahpd.sessions.moved_files import settle_attachments
 from ahpd.sessions.moving import ChatMoves, with_workers
 from ahpd.sessions.provisional import Provisional
 from ahpd.sessions.registry import SessionRegistry, is_default, session_of
@@ -309,6 +310,7 @@ class SessionsService(Service):
             one.cancel()
         for one in reversed(gone):
             self.registry.drop_chat(one)
+        settle_attachments(self._world, session)
         for done in [self._closing(one) for one in gone]:
             await done
         conversation = chat.kept.conversation
@@ -330,7 +332,13 @@ class SessionsService(Service):
             raise invalid_params(f"cursor: {cursor!r} names no turn of {chat.uri}")
         return {}
 
-    # -- the end ------------------------------------------------------------------
+    # -- its life -----------------------------------------------------------------
+
+    def startService(self) -> None:
+        """Take away what an earlier life left of the attachments of sessions that are gone."""
+        super().startService()  # type: ignore[no-untyped-call]
+        if self.attachments is not None:
+            self._world.tasks.spawn("sweeping attachments", self.attachments.sweep())
 
     async def drain(self) -> None:
         """Start no turn any more, end the running ones as interrupted, close every backend."""

@@ -69,6 +69,9 @@ class Arriving:
         self._aside = aside
         self._folder_of = folder_of
         self._waiting: list[tuple[Path, Path]] = []
+        self._shared: dict[Path, bool] = {}
+        """Where files belong, and whether each came as one of another session's."""
+        self._passed_over = False
         self._placed: list[Path] = []
         self._open: tuple[str, str] | None = None
         """The session and the path of a file that is not whole yet."""
@@ -78,26 +81,40 @@ class Arriving:
         """Whether a file waits for its next piece."""
         return self._open is not None
 
-    def add(self, session: str, path: str, data: str, more: bool) -> None:
-        """One piece of a file; pieces of a file follow one another."""
+    def add(self, session: str, path: str, data: str, more: bool, shared: str = "") -> None:
+        """One piece of a file; pieces of a file follow one another.
+
+        `shared` is for a file in another session's folder: the name of the attachment it is
+        of, `FOLDER/PLACE`. Such a one may come more than once.
+        """
         if self._open is not None and self._open != (session, path):
             raise ValueError(f"the file {self._open[1]} is not whole")
         raw = _decoded(data)
         if self._open is None:
-            target = self._folder_of(session).joinpath(*_names(path))
-            if any(target == other for _, other in self._waiting):
-                raise ValueError(f"the file {path} is there twice")
+            self._begin(session, path, shared)
+        if not self._passed_over:
+            with self._waiting[-1][0].open("ab") as file:
+                file.write(raw)
+        self._open = (session, path) if more else None
+
+    def _begin(self, session: str, path: str, shared: str) -> None:
+        folder = self._aside.parent / shared if shared else self._folder_of(session)
+        target = folder.joinpath(*_names(path))
+        self._passed_over = target in self._shared and (bool(shared) or self._shared[target])
+        if target in self._shared and not self._passed_over:
+            raise ValueError(f"the file {path} is there twice")
+        self._shared[target] = bool(shared) and self._shared.get(target, True)
+        if not self._passed_over:
             _make(self._aside)
             draft = self._aside / str(len(self._waiting))
             self._waiting.append((draft, target))
             os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-        with self._waiting[-1][0].open("ab") as file:
-            file.write(raw)
-        self._open = (session, path) if more else None
 
     def place(self) -> None:
         """Put every file where it belongs."""
         for draft, target in self._waiting:
+            if self._shared[target] and target.exists():
+                continue  # the session it came to is here, and the file with it
             _make(target.parent)
             draft.chmod(0o400)
             draft.replace(target)

@@ -7,13 +7,15 @@ Every line is an object whose `record` says what it is:
 - `session`: the row of a session. What belongs to it follows;
 - `channel`: its `session`, its `kind` and its `head`. Its turns and entries follow;
 - `turn` and `entry`: one each of a `channel`, in order;
-- `file`: a piece of an attachment of a `session`, see `ahpd.stores.carried`;
+- `file`: a piece of an attachment of a `session`, see `ahpd.stores.carried`. One that came to
+  another session, from which a chat moved here, says in `shared` where it is kept;
 - `end`, the last: how many `sessions` there were. Without it an export is not whole.
 
 Heads, turns and entries are the JSON values they are, so that the lines can be read. What a
 host keeps under an empty id is of no session, and stays where it is.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, Final
@@ -38,6 +40,9 @@ VERSION: Final = 1
 #: Bytes a line may have; one of ours has a head or a turn at most.
 LONGEST_LINE: Final = 256 * 1024 * 1024
 
+#: The name of an attachment in the folder of another session.
+_SHARED: Final = re.compile(r"[A-Za-z0-9_%-]+/[A-Za-z0-9_%-]+")
+
 #: The folder beside those of the sessions where files of an import wait.
 _ASIDE: Final = ".import"
 
@@ -53,6 +58,10 @@ class Place:
     root: Path
     folder_of: FolderOf
     """The folder under `root` of the session with an id."""
+    shared_of: Callable[[str], Iterable[str]] = lambda session: ()
+    """What the session with an id refers to in the folders of others, `FOLDER/PLACE` each."""
+    share: Callable[[Mapping[str, Iterable[str]]], None] = lambda shared: None
+    """From now on the sessions with these ids refer to these, and to nothing else."""
 
 
 # -- export ------------------------------------------------------------------------------
@@ -87,6 +96,9 @@ def export_lines(
             yield from _channel_lines(row.id, channel)
         for piece in pieces(place.folder_of(row.id)):
             yield _line("file", session=row.id, **piece)
+        for name in sorted(place.shared_of(row.id)):
+            for piece in pieces(place.root / name):
+                yield _line("file", session=row.id, shared=name, **piece)
         done += 1
         progress(done)
     yield _line("end", sessions=done)
@@ -147,6 +159,7 @@ def import_lines(
         store.apply(reader.writes(lines))
     except BaseException:
         arriving.take_back()
+        reader.share_nothing()
         raise
     finally:
         arriving.clear()
@@ -175,6 +188,8 @@ class _Reader:
         self._ordinal = max((row.ordinal for row in rows), default=0)
         self._taken: set[str] = set()
         self._skipped: set[str] = set()
+        self._shared: dict[str, set[str]] = {}
+        """What each session refers to in the folders of others."""
         self._channels: dict[str, bool] = {}
         """The channels there were; False for those of a session that is skipped."""
         self._pending: PutChannel | None = None
@@ -206,6 +221,12 @@ class _Reader:
         if not ended:
             raise TransferError(f"line {number}: it ends here, before the end of the export")
         self._arriving.place()
+        self._place.share(self._shared)
+
+    def share_nothing(self) -> None:
+        """Nothing was imported: no session that was to be refers to anything."""
+        if self._shared:
+            self._place.share(dict.fromkeys(self._shared, ()))
 
     def _header(self, kind: str, record: Mapping[str, Any]) -> None:
         if kind != "header" or record.get("format") != FORMAT:
@@ -307,8 +328,13 @@ class _Reader:
         if not isinstance(more, bool):
             raise ValueError(f"more is {more!r}, expected true or false")
         path, data = _text(record, "path"), _text(record, "data")
+        shared = _text(record, "shared") if "shared" in record else ""
+        if "shared" in record and not _SHARED.fullmatch(shared):
+            raise ValueError(f"shared is {shared!r}, expected the names of two folders")
         if wanted:
-            self._arriving.add(session, path, data, more)
+            self._arriving.add(session, path, data, more, shared)
+            if shared:
+                self._shared.setdefault(session, set()).add(shared)
 
     def _flush(self) -> Iterator[Write]:
         pending, self._pending = self._pending, None

@@ -44,7 +44,7 @@ class Daemon:
     """One `ahpd` process. Leaving it as an asynchronous context checks and stops it.
 
     One that has ended may be started again: its home, and what it keeps there, stay. Its
-    output is then that of its newest life.
+    output is then that of its newest life; that of each before is in a file beside it.
 
     `directory` is empty and the daemon's alone. `arguments` are its command line,
     `settings` the keys of its configuration file. `program` may be another way to the
@@ -102,6 +102,7 @@ class Daemon:
         assert not self.running, "it runs already"
         self.url = None
         self._signalled = self._killed = self._judged = False
+        self._put_aside("stdout", "stderr")
         with self._file("stdout").open("wb") as out, self._file("stderr").open("wb") as err:
             self._process = subprocess.Popen(  # noqa: S603 - the program under test
                 self._command,
@@ -198,6 +199,12 @@ class Daemon:
 
     def _file(self, name: str) -> Path:
         return self.directory / name
+
+    def _put_aside(self, *names: str) -> None:
+        for name in names:
+            if self._file(name).exists():
+                number = len(list(self.directory.glob(f"{name}.*")))
+                self._file(name).rename(self._file(f"{name}.{number}"))
 
     def _listening(self) -> str | None:
         for line in self.output.splitlines(keepends=True):

@@ -5,15 +5,20 @@ agent `bench` does what a message says: `instant` ends at once; `burst N B BYTES
 N deltas, B of them in each turn of the reactor; `paced RATE N` emits N deltas at RATE
 a second, each with the time it was due and the time it was handed over in it.
 
+It keeps its sessions in a file, as the daemon does.
+
 On its standard input it takes one word a line and answers one JSON object: `heap`
-(what tracemalloc counts, after a collection) and `list` (`listSessions` timed).
+(what tracemalloc counts, after a collection), `list` (`listSessions` timed) and `sleep`
+(every session that may is put to sleep).
 """
 
 import gc
 import json
+import os
 import sys
 import time
 import tracemalloc
+from pathlib import Path
 
 import msgspec
 from memory_connection import MemoryConnection
@@ -27,6 +32,7 @@ from zope.interface import implementer
 from ahpd.app import make_host
 from ahpd.config.settings import Settings
 from ahpd.interfaces import AgentAbilities, IAgent, IAgentChat
+from ahpd.sessions.waking import sleep
 
 LIST_ROUNDS = 15
 
@@ -124,11 +130,15 @@ class Orders(LineOnlyReceiver):
     delimiter = b"\n"
 
     def __init__(self, host):
-        self.host = host
+        self.answers = {
+            b"heap": heap,
+            b"list": lambda: listing(host),
+            b"sleep": lambda: asleep(host),
+        }
 
     def lineReceived(self, line):
         try:
-            answer = {b"heap": heap, b"list": lambda: listing(self.host)}[line]()
+            answer = self.answers[line]()
         except Exception as error:
             answer = {"error": repr(error)}
         self.sendLine(json.dumps(answer).encode())
@@ -138,6 +148,16 @@ def heap():
     """Bytes that Python holds for objects, by tracemalloc; 0 when it is not on."""
     gc.collect()
     return {"bytes": tracemalloc.get_traced_memory()[0]}
+
+
+def asleep(host):
+    """How many sessions are asleep once all that may be are."""
+    registry = host.sessions.registry
+    for entry in registry.catalogue.entries():
+        if entry.session is not None and host.kept.read(entry.identifier):
+            registry.journals.fold(entry.identifier)
+            sleep(registry, entry)
+    return {"asleep": sum(entry.session is None for entry in registry.catalogue.entries())}
 
 
 def listing(host):
@@ -169,7 +189,13 @@ def listing(host):
 
 def main():
     """Listen until told to end."""
-    settings = Settings(port=0, without_connection_token=True, delta_window_ms=0, demo=False)
+    settings = Settings(
+        port=0,
+        without_connection_token=True,
+        delta_window_ms=0,
+        demo=False,
+        data_directory=Path(os.environ["XDG_DATA_HOME"]) / "ahpd",
+    )
     host = make_host(settings, reactor, {BenchAgent.provider: BenchAgent()})
     StandardIO(Orders(host))
 

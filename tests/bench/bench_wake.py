@@ -210,7 +210,10 @@ def _waking(quick: bool) -> list[Figure]:
             value,
             bound=WAKE,
             rounds=ratios,
-            raw={"µs ours": statistics.median(ours) * 1e6, "µs bare": statistics.median(bare) * 1e6},
+            raw={
+                "µs ours": statistics.median(ours) * 1e6,
+                "µs bare": statistics.median(bare) * 1e6,
+            },
         )
     ]
 

@@ -40,6 +40,8 @@ class Ledger:
         self.answered = Counter()
         """By kind: the actions and requests that were answered with a yes."""
         self.refused = Counter()
+        self.reasons = {}
+        """By kind: the words of its first refusal."""
         self.sessions = {}
         """By URI of each there is for certain: whether clients were told of it."""
         self.gone = set()
@@ -58,6 +60,8 @@ class Ledger:
         self.lives = 0
         self.checked = Counter()
         """What was held against what was told, by what it is."""
+        self.log = Counter()
+        """The first words of what the daemons logged."""
         self._count = 0
 
     def number(self):
@@ -72,8 +76,9 @@ class Ledger:
         self.open.append(sent)
         try:
             yield
-        except (ActionRefused, RpcError):
+        except (ActionRefused, RpcError) as refused:
             self.refused[kind] += 1
+            self.reasons.setdefault(kind, str(refused))
         except GONE:
             raise  # nobody knows; it stays open
         else:
@@ -81,8 +86,9 @@ class Ledger:
         self.open.remove(sent)
 
     def unanswered(self, channel, *kinds):
-        """What was sent on a channel, of some kinds, and not answered before the kill."""
-        return [sent for sent in self.open if sent.channel == channel and sent.kind in kinds]
+        """What was sent on a channel, of these kinds or of any, and not answered."""
+        sent = (sent for sent in self.open if sent.channel == channel)
+        return [each for each in sent if not kinds or each.kind in kinds]
 
     def values(self, told, channel, kind, field):
         """What a field may read back as: what was told, or what was sent after it."""

@@ -26,15 +26,16 @@ def text_of(message):
 class Judge:
     """`told` are the states of a life's clients by channel, `read` a client of the next life.
 
-    `killed` is when the kill was, `replaced` by chat the turns whose place another start
-    took.
+    `killed` is when the kill was, infinite for a host that went in order: then no text may
+    be missing. `drained` is whether it had begun to.
     """
 
-    def __init__(self, ledger, told, read, killed):
+    def __init__(self, ledger, told, read, killed, drained):
         self.ledger = ledger
         self.told = told
         self.read = read
         self.killed = killed
+        self.drained = drained
 
     def judge(self, channel):
         """Raise `AssertionError` for a channel that is not as it was told."""
@@ -249,11 +250,11 @@ class Judge:
     def _ended_well(self, where, old, new):
         assert new["state"] in ("complete", "cancelled", "error"), where
         part = new["responseParts"][-1] if new["responseParts"] else {}
-        interrupted = part.get("kind") == "error" and (
-            part["error"]["errorType"] == "executionInterrupted"
-        )
-        if interrupted:
-            assert part["resumable"] is True, f"{where}: it cannot be resumed"
+        if part.get("kind") != "error":
+            return
+        if part["error"]["errorType"] == "executionInterrupted":
+            # A host that goes in order says so of a turn only that its agent has had.
+            assert part.get("resumable") or self.drained, f"{where}: it cannot be resumed"
             self.ledger.checked["interrupted turns"] += 1
 
     def _text(self, uri, where, turn, was, there, last):

@@ -68,7 +68,8 @@ class Talker:
                 session = self.random.choice(self.sessions)
                 if session in self.ledger.gone:
                     self.sessions.remove(session)
-                    await self.make_session(None, None)
+                    if not self.sessions:
+                        return
                 elif chats := await self.chats_of(session):
                     await self.random.choice(self._acts)(session, self.random.choice(chats))
 
@@ -95,9 +96,10 @@ class Talker:
             await self.probe.perform(channel, {"type": kind, **fields})
 
     async def request(self, method, channel, /, **params):
-        """Ask for something and wait for its answer: what it is, None where it was refused."""
+        """Ask for something and wait for its answer: in a list, which is empty for a refusal."""
         with self.ledger.sending(channel, method, params):
-            return await self.probe.request(method, channel=channel, **params)
+            return [await self.probe.request(method, channel=channel, **params)]
+        return []
 
     def state(self, channel):
         return self.probe.state(channel)
@@ -270,16 +272,15 @@ class Talker:
     async def end_chat(self, session, chat):
         if self.state(session).get("defaultChat") == chat:
             return
-        await self.request("disposeChat", chat)
-        self.ledger.gone.add(chat)
+        if await self.request("disposeChat", chat):
+            self.ledger.gone.add(chat)
 
     async def move(self, session, chat):
         others = [other for other in self.sessions if other not in self.ledger.gone]
         destination = {"kind": "session", "session": self.random.choice(others)}
         if self.random.random() < 0.2 and len(self.ledger.sessions) < MOST_SESSIONS:
             destination = {"kind": "newSession"}
-        moved = await self.request("moveChat", chat, destination=destination)
-        if moved is not None:
+        for moved in await self.request("moveChat", chat, destination=destination):
             self.ledger.owners[chat] = moved["session"]
 
     async def make_session(self, session, chat):
@@ -289,7 +290,8 @@ class Talker:
         folders = [f"file:///work/{self.ledger.number()}"]
         config = {"pace": "instant"}
         asked = {"provider": PROVIDER, "workingDirectories": folders, "config": config}
-        await self.request("createSession", made, **asked)
+        if not await self.request("createSession", made, **asked):
+            return
         self.ledger.sessions[made] = False
         await self.subscribe(made)
         if made in self.probe.subscriptions:
@@ -300,6 +302,6 @@ class Talker:
         if len(self.sessions) < 3 or self.random.random() < 0.5:
             return
         self.sessions.remove(session)
-        await self.request("disposeSession", session)
-        self.ledger.sessions.pop(session, None)
-        self.ledger.gone.add(session)
+        if await self.request("disposeSession", session):
+            self.ledger.sessions.pop(session, None)
+            self.ledger.gone.add(session)

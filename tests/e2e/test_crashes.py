@@ -8,8 +8,10 @@ was told by then is the promise, and what a new client reads is held against it
 `AHPD_CRASH_SEED` repeats what a run decided, `AHPD_CRASH_LIVES` how many lives it is.
 """
 
+import math
 import os
 import random
+import signal
 import sys
 
 import pytest
@@ -17,7 +19,7 @@ import pytest_twisted
 from twisted.internet.defer import Deferred, DeferredList
 from twisted.internet.task import deferLater
 
-from ahpd.client import RpcError
+from ahpd.client import ActionRefused, RpcError
 from ahpd.protocol.status import ACTIVITY_MASK, ERROR, IDLE
 from ahpd.protocol.uris import ROOT
 
@@ -27,6 +29,18 @@ from .talkers import Talker
 
 CLIENTS = ("ann", "bob", "cid")
 MOVES = {"type": "root/configChanged", "config": {"chatMoves.enabled": True}}
+
+#: What the clients of a long run do: each was answered with a yes at least once.
+EVERYTHING = {
+    *("createSession", "disposeSession", "createChat", "disposeChat", "moveChat"),
+    *("chat/turnStarted", "chat/turnCancelled", "chat/turnResume", "chat/truncated"),
+    *("chat/pendingMessageSet", "chat/pendingMessageRemoved", "chat/queuedMessagesReordered"),
+    *("chat/toolCallConfirmed", "chat/inputAnswerChanged", "chat/inputCompleted"),
+    *("chat/draftChanged", "chat/isReadChanged", "chat/isArchivedChanged", "chat/configChanged"),
+    *("session/titleChanged", "session/isReadChanged", "session/isArchivedChanged"),
+    *("session/configChanged", "annotations/set", "annotations/updated", "annotations/removed"),
+    "annotations/entrySet",
+}
 
 #: The same daemon, that compacts its store all the time.
 HURRIED = (
@@ -54,6 +68,7 @@ class Lives:
         self.teller = {}
         self.said = []
         self.killed = 0.0
+        self.drained = False
 
     async def pause(self, seconds):
         await deferLater(self.daemon.reactor, seconds, lambda: None)
@@ -74,13 +89,23 @@ class Lives:
         self.ledger.watch(probes[0], self.daemon.reactor.seconds)
         talking = await self.talk(probes)
         await self.pause(self.random.uniform(0.05, self.longest))
-        self.killed = self.daemon.reactor.seconds()
         await end()
         for went_well, result in await DeferredList(talking, consumeErrors=True):
             if not went_well:
                 result.raiseException()
+        self.read_log()
         self.remember(probes)
+        if self.killed == math.inf:
+            running = [uri for uri, state in self.told.items() if "activeTurn" in state]
+            assert not running, f"nobody was told that their turns ended: {running}"
         self.daemon.clients.clear()
+
+    def read_log(self):
+        """Nothing a daemon says of such a life is a failure of its own."""
+        lines = self.daemon.log.splitlines()
+        failures = [line for line in lines if line.split(" ")[1:2] in (["error"], ["critical"])]
+        assert not failures, failures
+        self.ledger.log.update(" ".join(line.split(" ")[2:4]) for line in lines)
 
     async def killed_early(self):
         """A life that is over while it reads back what the one before had left."""
@@ -150,7 +175,7 @@ class Lives:
         read = await self.daemon.connect(f"reader-{self.ledger.lives}", ROOT)
         rows = await self.listed(read)
         await self.nothing_came_back(read)
-        judge = Judge(self.ledger, self.told, read, self.killed)
+        judge = Judge(self.ledger, self.told, read, self.killed, self.drained)
         for channel in sorted(self.told):
             if channel.removesuffix("/annotations") in self.ledger.gone:
                 continue
@@ -260,8 +285,8 @@ class Lives:
             turn = turns[-1]["id"]
             try:
                 await read.perform(chat, {"type": "chat/turnResume", "turnId": turn})
-            except RpcError:
-                continue
+            except ActionRefused:
+                continue  # somebody archived it
             ended = lambda chat=chat: "activeTurn" not in read.state(chat)  # noqa: E731
             await read.wait_for(ended, 30.0, "the end of a turn that was resumed")
             for channel in read.subscriptions:
@@ -271,12 +296,37 @@ class Lives:
             return
 
 
-async def lives(daemon, count, seed, longest=2.0):
-    ledger = Ledger(seed)
+    # -- how a life ends --------------------------------------------------------------
+
+    async def is_killed(self):
+        """At once."""
+        self.drained, self.killed = False, self.daemon.reactor.seconds()
+        await self.daemon.kill()
+
+    async def is_killed_while_it_goes(self):
+        """It was asked to go, and is killed over it, unless it is gone already."""
+        self.drained, self.killed = True, self.daemon.reactor.seconds()
+        self.daemon.signal()
+        await self.pause(self.random.uniform(0, 0.1))
+        self.daemon.signal(signal.SIGKILL)
+        status = await self.daemon.ended()
+        assert status in (0, -signal.SIGKILL), status
+        await self.daemon.judge(status)
+
+    async def goes(self):
+        """In order."""
+        self.drained, self.killed = True, math.inf
+        self.daemon.signal()
+        await self.daemon.ended()
+        await self.daemon.judge()
+
+
+async def lives(daemon, count, ends=("is_killed",), longest=2.0):
+    ledger = Ledger(int(os.environ.get("AHPD_CRASH_SEED", random.randrange(2**32))))
     all_lives = Lives(daemon, ledger, longest)
     try:
         for _ in range(count):
-            await all_lives.live(daemon.kill)
+            await all_lives.live(getattr(all_lives, ledger.random.choice(ends)))
         await daemon.start()
         await all_lives.judge()
     finally:
@@ -289,14 +339,27 @@ def report(ledger):
     print(f"answered {sum(ledger.answered.values())}: {dict(ledger.answered)}")
     print(f"refused {sum(ledger.refused.values())}: {dict(ledger.refused)}")
     print(f"checked {sum(ledger.checked.values())}: {dict(ledger.checked)}")
-    print(f"lost: 0, unless this test failed")
-
-
-def a_seed():
-    return int(os.environ.get("AHPD_CRASH_SEED", random.randrange(2**32)))
+    print(f"reasons: {ledger.reasons}")
+    print(f"logged: {dict(ledger.log.most_common(20))}")
 
 
 @pytest_twisted.ensureDeferred
 async def test_what_clients_were_told_survives_a_kill_at_any_moment(make_daemon):
     daemon = make_daemon("--port", "0", settings={"deltaWindowMs": 20})
-    await lives(daemon, 5, a_seed())
+    await lives(daemon, 5, longest=1.2)
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_daemon_that_is_asked_to_go_loses_nothing_at_all(make_daemon):
+    daemon = make_daemon("--port", "0", settings={"deltaWindowMs": 20})
+    await lives(daemon, 2, ["goes"], longest=1.2)
+
+
+@pytest.mark.long
+@pytest_twisted.ensureDeferred
+async def test_what_clients_were_told_survives_fifty_kills(make_daemon):
+    program = (sys.executable, "-P", "-c", HURRIED)
+    daemon = make_daemon("--port", "0", program=program, settings={"deltaWindowMs": 20})
+    ends = ["is_killed", "is_killed", "is_killed", "is_killed_while_it_goes", "goes"]
+    ledger = await lives(daemon, int(os.environ.get("AHPD_CRASH_LIVES", "62")), ends)
+    assert ledger.answered.keys() >= EVERYTHING, EVERYTHING - ledger.answered.keys()

@@ -119,10 +119,11 @@ class Account:
         def release(channel):
             if store.is_open(channel):
                 self.asleep[channel] = plain(store.state(channel))
-            store.unsubscribe(channel, self)
-            released(channel)
+            released(channel)  # and heard all the same: a stop is said to nobody's waking
 
         store.open, store.close, store.release = open_, close, release
+        for channel in self.asleep:
+            store.subscribe(channel, self)
         # This reader keeps no session awake.
         store.watchers = lambda channel: tuple(w for w in watchers(channel) if w is not self)
 

@@ -140,6 +140,11 @@ class SessionsModel(RuleBasedStateMachine):
     def begins(self, withdraws, window):
         self.withdraws, self.window = withdraws, window
         self.lives(None, 0)
+        for session in SESSIONS[:2]:  # so that there is something to do at once
+            self.makes_a_session("ann", session, watched=True)
+            self.perform("ann", self.lists(session)[0], start(f"turn-{next(self.ids)}", "plain"))
+            while self.gates:
+                self.an_agent_goes_on(0)
 
     def lives(self, kept, time):
         agent = self.agent()
@@ -173,6 +178,8 @@ class SessionsModel(RuleBasedStateMachine):
         else:
             self.host.stop()
             kept = self.host.kept
+            self.hear_of_rows()
+            before = list(self.rows.values())
         for probe in (self.eve, *self.probes.values()):
             probe.check()
         self.account.begins_again()
@@ -211,7 +218,11 @@ class SessionsModel(RuleBasedStateMachine):
         probe = self.probes[name]
         if not probe.connected:
             self.host.attach(probe)
-            self.host.run(probe.reconnect())
+            try:
+                self.host.run(probe.reconnect())
+            except RpcError:  # it was forgotten: it begins again
+                self.host.attach(probe)
+                self.host.run(probe.initialize(subscriptions=[ROOT]))
 
     @rule(name=clients)
     def watches(self, name):
@@ -610,6 +621,18 @@ class SessionsModel(RuleBasedStateMachine):
 
     def what_was_told_is_the_catalogue(self):
         """The rows a client of the root holds are those a client that asks now is given."""
+        self.hear_of_rows()
+        listed = self.listed()
+        assert {row["resource"]: row for row in listed} == self.rows
+        moments = [instant(row["modifiedAt"]) for row in listed]
+        assert moments == sorted(moments, reverse=True)
+        for row in listed:
+            state = self.host.store.find(row["resource"])
+            if state is not None:
+                self.row_equals_the_chats(row, plain(state))
+
+    def hear_of_rows(self):
+        """Lay what was told of the rows since over those a client of the root holds."""
         for method, params in self.eve.notifications[self.heard :]:
             if method == "root/sessionAdded":
                 row = params["summary"]
@@ -621,14 +644,6 @@ class SessionsModel(RuleBasedStateMachine):
                 row = self.rows[params["session"]] | params["changes"]
                 self.rows[params["session"]] = {k: v for k, v in row.items() if v is not None}
         self.heard = len(self.eve.notifications)
-        listed = self.listed()
-        assert {row["resource"]: row for row in listed} == self.rows
-        moments = [instant(row["modifiedAt"]) for row in listed]
-        assert moments == sorted(moments, reverse=True)
-        for row in listed:
-            state = self.host.store.find(row["resource"])
-            if state is not None:
-                self.row_equals_the_chats(row, plain(state))
 
     def row_equals_the_chats(self, row, session):
         shown = [chat for chat in session["chats"] if chat.get("origin", {}).get("kind") != "tool"]

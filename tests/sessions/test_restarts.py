@@ -197,7 +197,8 @@ def test_a_provisional_session_is_let_go_of_while_the_host_runs(sessions_host):
     host.turn(host.chat(host.session("ahp-session:/used")))
     host.store.subscribe(watched, type(host.store.watcher)())
     host.pass_time(3600)
-    assert host.kept.read("s1") and not host.store.is_open(S1)
+    assert host.kept.read("s1")
+    assert not host.store.is_open(S1)
     for _ in range(22):
         host.pass_time(3600)
     host.session("ahp-session:/fresh")
@@ -378,3 +379,31 @@ def test_read_state_is_there(host, chat):
     host.service.find(S1)
     assert host.state(S1)["status"] == IDLE | IS_READ
     assert host.state(chat)["status"] == IDLE | IS_READ
+
+
+def test_titles_are_the_ones_their_holders_took(host, chat):
+    host.turn(chat, "Name me")
+    assert (host.state(S1)["title"], host.state(chat)["title"]) == ("Name me", "")
+    host.again()
+    assert (host.state(S1)["title"], host.state(chat)["title"]) == ("Name me", "")
+    host.service.find(S1)
+    host.service.create_chat({"channel": S1, "chat": C2})
+    host.dispatch(S1, "session/titleChanged", title="Another")
+    host.dispatch(C2, "session/titleChanged", title="")
+    host.again()
+    titles = [host.state(uri)["title"] for uri in (S1, chat, C2)]
+    assert titles == ["Another", "Name me", ""], "with a peer the default chat's is its own"
+
+
+def test_a_session_began_when_it_was_made_whatever_happens_to_it(host, chat):
+    made = host.now()
+    host.clock.advance(60)
+    host.turn(chat)
+    host.clock.advance(60)
+    host.again()
+    host.service.find(S1)
+    host.clock.advance(60)
+    host.turn(chat, "again")
+    [row] = host.listing({})["items"]
+    assert row["createdAt"] == made
+    assert row["modifiedAt"] == host.now()

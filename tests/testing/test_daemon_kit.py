@@ -73,3 +73,21 @@ async def test_one_that_was_killed_has_ended_as_a_killed_one_does(daemon):
     await started.kill()
     assert started.process.returncode == -signal.SIGKILL
     await started.leave()
+
+
+@pytest_twisted.ensureDeferred
+async def test_one_that_was_killed_runs_again_and_is_judged_anew(daemon):
+    says = f"import os; print('this is', os.getpid(), flush=True)\n{UNTIL_ASKED}"
+    started = daemon(says.replace("STATUS", "3"))
+    pids = []
+    for _ in range(3):
+        await started.start()
+        assert started.output.startswith(f"this is {started.pid}\n")
+        pids.append(started.pid)
+        await started.kill()
+    aside = [started.directory / f"stdout.{number}" for number in range(2)]
+    said = [path.read_text().splitlines()[0] for path in aside]
+    assert said == [f"this is {pid}" for pid in pids[:2]]
+    await started.start()
+    with pytest.raises(AssertionError, match="status 3"):
+        await started.leave()
