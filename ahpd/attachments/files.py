@@ -5,7 +5,6 @@ Everything here blocks, and is called off the reactor's thread.
 
 import contextlib
 import os
-import re
 import shutil
 import stat
 import threading
@@ -13,11 +12,9 @@ from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Final
 
-from ahpd.attachments.names import file_name, folder_name
+from ahpd.attachments.names import file_name, folder_name, is_folder_name
 from ahpd.protocol.uris import session_id
 
-#: What `folder_name` makes.
-_OURS: Final = re.compile(r"[A-Za-z0-9_%-]+")
 #: A file that is being written.
 _PART: Final = ".part"
 _MODE: Final = 0o400
@@ -98,7 +95,7 @@ class AttachmentFiles:
 
     def folders(self) -> list[str]:
         """The names of the folders there are that may be a session's. Raises `OSError`."""
-        return [entry.name for entry in _in(self.root) if _OURS.fullmatch(entry.name)]
+        return [entry.name for entry in _in(self.root) if is_folder_name(entry.name)]
 
     def sweep(self, folder: str, keep: Collection[str]) -> bool:
         """Remove what was written for a session that is gone; whether anything was.
@@ -131,7 +128,7 @@ def _is_ours(place: Path) -> bool:
     """Whether a folder is as `write` makes it: one file at most, read by its owner alone."""
     with os.scandir(place) as found:
         entries = list(found)
-    if not _OURS.fullmatch(place.name) or len(entries) > 1:
+    if not is_folder_name(place.name) or len(entries) > 1:
         return False
     modes = [(entry.name, entry.stat(follow_symlinks=False).st_mode) for entry in entries]
     return all(

@@ -11,6 +11,7 @@ _LONGEST_ID: Final = 120
 
 _BAD: Final = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|\ud800-\udfff]')
 _PLAIN_ID: Final = re.compile(r"[A-Za-z0-9_-]")
+_FOLDER_NAME: Final = re.compile(r"[A-Za-z0-9_%-]+")
 
 #: Image types a model takes, and how a file of each ends.
 IMAGE_ENDINGS: Final = {
@@ -34,6 +35,11 @@ def folder_name(identifier: str) -> str:
     if len(name) > _LONGEST_ID:
         return f"{name[:_LONGEST_ID]}%{hashlib.sha256(raw).hexdigest()}"
     return name
+
+
+def is_folder_name(name: str) -> bool:
+    """Whether `folder_name` may have made it, so that it names a folder inside another."""
+    return _FOLDER_NAME.fullmatch(name) is not None
 
 
 def file_name(label: str, content_type: str = "") -> str:

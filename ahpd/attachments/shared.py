@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from twisted.logger import Logger
 
+from ahpd.attachments.names import is_folder_name
 from ahpd.protocol import State
 from ahpd.protocol.file_uris import path_of
 
@@ -79,14 +80,16 @@ class SharedFiles:
 
     def name(self, uri: str) -> str | None:
         """The name of the attachment a URI is the file of; None for any other URI."""
-        path = path_of(uri)
-        if path is None:
+        path, inside = path_of(uri), f"{self.root}{os.sep}"
+        if path is None or not path.startswith(inside):
             return None
-        inside = f"{self.root}{os.sep}"
-        parts = Path(path[len(inside) :]).parts if path.startswith(inside) else ()
-        if len(parts) != 3 or ".." in parts:
+        # A client may have written the URI: what is named here is removed one day.
+        folder, _, rest = path[len(inside) :].partition(os.sep)
+        place, _, file = rest.partition(os.sep)
+        if file in ("", ".", "..") or os.sep in file:
             return None
-        return f"{parts[0]}/{parts[1]}"
+        name = f"{folder}/{place}"
+        return name if _is_name(name) else None
 
     def _shared(self) -> dict[str, frozenset[str]]:
         if self._held is None:
@@ -131,9 +134,17 @@ def _read(path: Path) -> tuple[dict[str, frozenset[str]], frozenset[str]]:
     value: Any = json.loads(path.read_bytes())
     try:
         held = {str(folder): frozenset(_texts(names)) for folder, names in value["shared"].items()}
+        if not all(_is_name(name) for names in held.values() for name in names):
+            raise TypeError
         return held, frozenset(_texts(value["left"]))
     except (AttributeError, KeyError, TypeError):
         raise ValueError("it is none of ahpd's") from None
+
+
+def _is_name(name: str) -> bool:
+    """Whether it is `FOLDER/PLACE`, the name of an attachment."""
+    folder, _, place = name.partition("/")
+    return is_folder_name(folder) and is_folder_name(place)
 
 
 def _texts(values: Any) -> list[str]:

@@ -288,14 +288,19 @@ class Chat:
         turn.over = True
         if turn.resumed:
             action = {**action, "duration": turn.duration(self._world.clock.seconds())}
+        # In one go, so that nothing that follows from the stop is said in between.
+        self._world.store.behind(lambda: self._say_stopped(action, origin))
+        self.conversation.halt()
+        if turn.elsewhere is not None:
+            turn.elsewhere()
+
+    def _say_stopped(self, action: Action, origin: Origin | None) -> None:
+        """Say a stop, and right behind it that the steering message it takes along is out."""
         self.say(action, origin)
         steering = self.state.get("steeringMessage")
         if steering is not None:
             self.steering.take_out(steering["id"])
         self._say_unread()
-        self.conversation.halt()
-        if turn.elsewhere is not None:
-            turn.elsewhere()
 
     def _truncated(self, turn_id: str | None) -> None:
         state = self.state

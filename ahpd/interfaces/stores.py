@@ -3,7 +3,8 @@
 A session is its channels: its own, one per chat, its annotations. Of each the store keeps
 a *head*, its state in one piece but for a chat's turns, which are rows of their own, and
 an ordered journal of *entries* that came after. Heads, turns and entries are bytes the
-store does not look into (docs/architecture.md, "What is kept").
+store does not look into (docs/architecture.md, "What is kept"). A long head or turn may be
+written in parts, so that nobody needs to hold all of it; it is read as one.
 
 Every call is synchronous and is done when it returns: what it wrote survives the end of
 this process however it comes. A call that fails raises `StoreFailure` and has done nothing;
@@ -16,6 +17,11 @@ import attrs
 from zope.interface import Interface
 
 from ahpd.protocol import State
+
+
+#: What a head or a turn is written as: its bytes, or the parts that make them, in order. A
+#: store takes the parts once, within the call.
+Body = bytes | Iterable[bytes]
 
 
 class StoreFailure(Exception):
@@ -73,11 +79,11 @@ class PutChannel:
     channel that was another session's moves to this one, turns and all."""
     channel: str
     kind: str
-    head: bytes
+    head: Body
     keep_turns: int = 0
     """How many of the turns held stay, at most as many as there are; the later ones are
     taken away. What stays is not written again and costs nothing."""
-    turns: Sequence[bytes] = ()
+    turns: Sequence[Body] = ()
     """Turns to write behind those."""
     entries: Sequence[bytes] = ()
     """Entries to begin anew with, in place of those taken away."""
@@ -133,8 +139,8 @@ class ISessionStore(Interface):
         """Write all of these or none, in order.
 
         `StoreFailure` too for a channel of a session that is not held and for a `keep_turns`
-        beyond the turns held. What making the writes raises comes through, nothing written;
-        so `writes` may be made while it is taken, however much it is.
+        beyond the turns held. What making the writes or their parts raises comes through,
+        nothing written; so both may be made while they are taken, however much it is.
         """
 
     def wants_compaction() -> bool:

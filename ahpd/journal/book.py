@@ -16,6 +16,7 @@ from twisted.logger import Logger
 
 from ahpd.channels.store import ChannelStore, Unsaved
 from ahpd.interfaces import (
+    DropChannel,
     ISessionStore,
     PutChannel,
     PutSession,
@@ -150,6 +151,13 @@ class Journals:
         self.write_entry(journal, facts_entry(facts), last=True)
         merge(journal.facts, facts)
 
+    def owe(self, channel: str, facts: Mapping[str, Any]) -> None:
+        """Facts of an open channel hold though they could not be kept: its next write has them."""
+        journal = self._journals.get(channel)
+        if journal is not None:
+            merge(journal.facts, facts)
+            journal.said_unsaved()
+
     def save(self, *sessions: str) -> None:
         """Write what the store has not of the sessions of these ids, and their rows, in one go.
 
@@ -184,8 +192,8 @@ class Journals:
         for channel, actions in following.items():
             entries = tuple(action_entry(encode(action), at) for action in actions)
             puts.append((self._journals[channel], self._journals[channel].put(entries)))
-        puts += [(each, attrs.evolve(each.put(), session=target)) for each in moved]
-        rows = [row for row in (self._row(source), self._row(target)) if row is not None]
+        puts += [(each, attrs.evolve(self._put(each), session=target)) for each in moved]
+        rows = [row for row in map(self._row, dict.fromkeys((source, target))) if row is not None]
         writes: list[Write] = [PutSession(row=row) for row in rows]
         self.store.apply([*writes, *(put for _, put in puts), *others])
         for journal, put in puts:
@@ -193,6 +201,16 @@ class Journals:
             self.unfolded(journal)
         for journal in moved:
             self._rehome(journal, target)
+
+    def drop(
+        self, channel: str, session: str, following: Mapping[str, Sequence[Mapping[str, Any]]]
+    ) -> None:
+        """Take a channel of a session out of the store; for `following` see `transfer`.
+
+        Raises `StoreFailure`, nothing written.
+        """
+        self.transfer((), session, session, following, DropChannel(channel=channel))
+        self.leave(channel)
 
     def _rehome(self, journal: ChannelJournal, session: str) -> None:
         left = self._of_session[journal.session]

@@ -37,6 +37,8 @@ _MEMBERS: Final = 4
 _PASSING: Final = Keeping.PASSING
 _KEEPING: Final = {kind: decision.keeping for kind, decision in DECISIONS.items()}
 _TARGETS: Final = dict(APPENDED_TO)
+#: What an idle channel holds of streamed text; never appended to.
+_NO_PIECES: Final[list[str]] = []
 
 
 class ChannelJournal:
@@ -94,7 +96,7 @@ class ChannelJournal:
         self._held: list[tuple[str, str, str, list[str]]] = []
         self._held_length = 0
         self._held_at: tuple[str, str, str] | None = None
-        self._pieces: list[str] = []
+        self._pieces = _NO_PIECES
 
     def owned_by(self, unsaved: Unsaved) -> None:
         """The channel's owner is to be told of what could not be saved."""
@@ -184,7 +186,7 @@ class ChannelJournal:
     def forget_held(self) -> None:
         """What was held is written."""
         if self._held:
-            self._held, self._pieces = [], []
+            self._held, self._pieces = [], _NO_PIECES
             self._held_length = 0
             self._held_at = None
 

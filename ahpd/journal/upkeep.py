@@ -13,6 +13,8 @@ log = Logger()
 
 #: How often the store is asked whether it wants to be compacted, in seconds.
 EVERY: Final = 15.0
+#: How long after a compaction that failed it is tried again, in seconds.
+AGAIN: Final = 600.0
 #: How long a compaction has at the stop, in seconds.
 _GRACE: Final = 5.0
 
@@ -26,6 +28,7 @@ class StoreUpkeep(Service):
         self._store = store
         self._clock = clock
         self._due: IDelayedCall | None = None
+        self._not_before = 0.0
         self._compacting: Deferred[None] | None = None
 
     def startService(self) -> None:
@@ -35,6 +38,8 @@ class StoreUpkeep(Service):
 
     def _look(self) -> None:
         self._due = self._clock.callLater(EVERY, self._look)
+        if self._clock.seconds() < self._not_before:
+            return
         if self._compacting is None and self._store.wants_compaction():
             self._compacting = Deferred.fromCoroutine(self._compact())
             self._compacting.addBoth(self._compacted)
@@ -43,8 +48,10 @@ class StoreUpkeep(Service):
         try:
             await self._store.compact()
         except StoreFailure as failure:
+            self._not_before = self._clock.seconds() + AGAIN
             log.error("sessions are not compacted: {words}", words=str(failure))
         except Exception:
+            self._not_before = self._clock.seconds() + AGAIN
             log.failure("sessions are not compacted")
 
     def _compacted(self, result: object) -> None:

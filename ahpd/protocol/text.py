@@ -1,6 +1,13 @@
 """Text that grows: appended to in constant time, joined only when it is read."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final
+
+#: Characters of small pieces that are made one: a string costs some fifty bytes of its own.
+_PIECE: Final = 64 * 1024
+#: Characters from which on a text that is over stays in pieces. To join it takes its size
+#: again, and up to four times that where one character of it is a wide one.
+_LONG: Final = 1024 * 1024
 
 
 class GrowingText:
@@ -9,26 +16,47 @@ class GrowingText:
     A streamed answer is a string that grows by one delta at a time. Python's
     strings are immutable, so `answer += delta` copies all that was said before;
     this keeps the pieces and joins them when somebody reads, and a read leaves one
-    piece behind so that the next read costs only what came after it.
+    piece behind so that the next read costs only what came after it. What is long is
+    better read as its `pieces`, which costs nothing.
 
     `str(text)` is the whole text, `len(text)` its length in characters, and a
     comparison with a string or another `GrowingText` compares the text.
     """
 
-    __slots__ = ("_length", "_pieces")
+    __slots__ = ("_due", "_length", "_pieces", "_whole")
 
     def __init__(self, initial: str = "") -> None:
         self._pieces = [initial] if initial else []
         self._length = len(initial)
+        self._whole = len(self._pieces)
+        self._due = self._length + _PIECE
 
     def append(self, piece: str) -> None:
         """Add `piece` at the end, in constant time whatever is there already."""
         self._pieces.append(piece)
         self._length += len(piece)
+        if self._length >= self._due:
+            self._pieces[self._whole :] = ["".join(self._pieces[self._whole :])]
+            self._whole = len(self._pieces)
+            self._due = self._length + _PIECE
+
+    @property
+    def pieces(self) -> Sequence[str]:
+        """What the text is made of, in order. To read, never to change."""
+        return self._pieces
+
+    def copy(self) -> "GrowingText":
+        """A text of its own that reads the same now."""
+        copied = GrowingText()
+        copied._pieces = list(self._pieces)
+        copied._length, copied._whole, copied._due = self._length, self._whole, self._due
+        return copied
 
     def __str__(self) -> str:
         if len(self._pieces) != 1:
             self._pieces = ["".join(self._pieces)]
+            self._whole = 1
+            self._due = self._length + _PIECE
         return self._pieces[0]
 
     def __len__(self) -> int:
@@ -50,6 +78,11 @@ def appended(text: "str | GrowingText", piece: str) -> GrowingText:
     grown = text if isinstance(text, GrowingText) else GrowingText(text)
     grown.append(piece)
     return grown
+
+
+def settled(text: GrowingText) -> "str | GrowingText":
+    """A text that is said out: a plain string, or in pieces still where it is long."""
+    return str(text) if len(text) < _LONG else text
 
 
 def plain(value: Any) -> Any:

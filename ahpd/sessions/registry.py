@@ -17,7 +17,6 @@ from zope.interface import implementer
 from ahpd.chats.chat import Chat
 from ahpd.chats.owner import Surroundings
 from ahpd.interfaces import (
-    DropChannel,
     IAgent,
     IChannelSource,
     IConversations,
@@ -344,8 +343,8 @@ class SessionRegistry:
         with saving(chat.uri):
             if conversation is not None:  # its backend lists it still, and it is nobody's session
                 self.journals.note(session.uri, {CLOSED: {conversation: True}})
-            self.journals.apply(DropChannel(channel=chat.uri))
-        self.journals.leave(chat.uri)
+            removed: Action = {"type": "session/chatRemoved", "chat": chat.uri}
+            self.journals.drop(chat.uri, session_id(session.uri), {session.uri: [removed]})
         del self.open_chats[chat.uri]
         session.drop_chat(chat)
 
@@ -367,15 +366,25 @@ class SessionRegistry:
         return [conversation for conversation in named if conversation is not None]
 
     def note(self, channel: str, facts: Mapping[str, Any]) -> None:
-        """See `Surroundings.note`. A conversation that is named is one of ours from now on."""
-        conversation = facts.get("conversation")
+        """See `Surroundings.note`. A conversation that is named is one of ours from now on.
+
+        A chat's facts hold even where they could not be kept (`Kept`): they are owed then.
+        """
         chat = self.open_chats.get(channel)
-        if conversation is not None and chat is not None:
-            agent = chat.owner.agent
-            if IConversations.providedBy(agent):
-                session = session_id(chat.owner.uri)
-                self.journals.apply(self.conversations.kept(session, agent.provider, conversation))
-        self.journals.note(channel, facts)
+        try:
+            if chat is not None:
+                self._own(chat, facts.get("conversation"))
+            self.journals.note(channel, facts)
+        except StoreFailure:
+            if chat is not None:
+                self.journals.owe(channel, facts)
+            raise
+
+    def _own(self, chat: Chat, conversation: str | None) -> None:
+        agent = chat.owner.agent
+        if conversation is not None and IConversations.providedBy(agent):
+            session = session_id(chat.owner.uri)
+            self.journals.apply(self.conversations.kept(session, agent.provider, conversation))
 
     def adopt(
         self, entry: Entry[Session], session: Session, chat: State, facts: Mapping[str, Any]

@@ -51,10 +51,12 @@ def load(registry: "SessionRegistry") -> None:
         else:
             registry.catalogue.add_row(row)
     store.apply(left)
-    for identifier in mended:
-        entry = registry.catalogue.entry(identifier)
-        if entry is not None:
-            _mend(registry, entry)
+    open_ones = [entry for entry in map(registry.catalogue.entry, mended) if entry is not None]
+    for entry in open_ones:
+        _mend(registry, entry)
+    if open_ones:
+        words = "put in order what the last run had left unfinished; sessions: {count}"
+        log.info(words, count=len(open_ones))
 
 
 def _mend(registry: "SessionRegistry", entry: Entry[Session]) -> None:

@@ -33,6 +33,8 @@ class FolderLock:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             # Not inherited by the programs the host starts, which may outlive it.
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except FileExistsError:
+            raise StoreFailure(f"{folder}: it is no folder, and sessions are kept in one") from None
         except OSError as error:
             raise store_failure(Path(error.filename or path), error) from None
         try:

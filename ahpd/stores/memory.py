@@ -7,6 +7,7 @@ import attrs
 from zope.interface import implementer
 
 from ahpd.interfaces.stores import (
+    Body,
     ChannelRecord,
     DropChannel,
     DropSession,
@@ -102,7 +103,7 @@ class MemorySessionStore:
     def apply(self, writes: Iterable[Write]) -> None:
         self._check_open()
         # All or none: whatever can fail is found out before anything is done.
-        listed = list(writes)
+        listed = [_joined(write) for write in writes]
         self._check(listed)
         for write in listed:
             match write:
@@ -172,16 +173,27 @@ class MemorySessionStore:
         held = self._channels.get(write.channel)
         if held is None:
             self._age += 1
-            held = _Channel(write.session, write.kind, write.head, self._age)
+            held = _Channel(write.session, write.kind, b"", self._age)
             self._channels[write.channel] = held
         elif held.session != write.session:
             self._of_session[held.session].discard(write.channel)
         self._of_session[write.session].add(write.channel)
-        held.session, held.kind, held.head = write.session, write.kind, write.head
-        held.turns[write.keep_turns :] = write.turns
+        held.session, held.kind, held.head = write.session, write.kind, _whole(write.head)
+        held.turns[write.keep_turns :] = map(_whole, write.turns)
         held.entries = list(write.entries)
 
     def _drop(self, channel: str) -> None:
         held = self._channels.pop(channel, None)
         if held is not None:
             self._of_session[held.session].discard(channel)
+
+
+def _joined(write: Write) -> Write:
+    """A write with nothing left in parts: making them may fail."""
+    if not isinstance(write, PutChannel):
+        return write
+    return attrs.evolve(write, head=_whole(write.head), turns=[*map(_whole, write.turns)])
+
+
+def _whole(body: Body) -> bytes:
+    return body if isinstance(body, bytes) else b"".join(body)

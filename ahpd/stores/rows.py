@@ -5,13 +5,14 @@ and raises `sqlite3.Error`.
 """
 
 import sqlite3
+from collections.abc import Iterable, Iterator
 from typing import Final, Literal
 
-from ahpd.interfaces.stores import PutChannel, SessionRow
-from ahpd.stores.schema import first_place
+from ahpd.interfaces.stores import Body, PutChannel, SessionRow
+from ahpd.stores.schema import SLICE, first_place, head_place
 
 #: The tables that hold what a channel has many of.
-Table = Literal["turn", "entry"]
+Table = Literal["turn", "entry", "part"]
 
 _SESSIONS: Final = (
     "SELECT id, uri, provider, created_at, modified_at, ordinal, announced, summary FROM session"
@@ -84,21 +85,56 @@ def unfolded(connection: sqlite3.Connection) -> list[str]:
     return [identifier for (identifier,) in connection.execute(_UNFOLDED)]
 
 
-def bodies(connection: sqlite3.Connection, table: Table, session: int) -> dict[int, list[bytes]]:
-    """The rows of all channels of a session that have any, in order, by the channel's key."""
-    found = connection.execute(
-        f"SELECT channel.key, body FROM channel CROSS JOIN {table}"  # noqa: S608
+def entries(connection: sqlite3.Connection, session: int) -> dict[int, list[bytes]]:
+    """The entries of all channels of a session that have any, in order, by the channel's key."""
+    held: dict[int, list[bytes]] = {}
+    for place, body in _in_order(connection, "entry", "place", session):
+        held.setdefault(place >> 32, []).append(body)
+    return held
+
+
+def heads_and_turns(
+    connection: sqlite3.Connection, session: int
+) -> Iterator[tuple[int, str, str, bytes, list[bytes]]]:
+    """Of each channel of a session, oldest first: key, name, kind, head, turns in order.
+
+    All three tables are walked once, side by side; a head's parts stand behind the turns'.
+    """
+    channels = connection.execute(
+        "SELECT key, name, kind, head FROM channel WHERE session = ? ORDER BY key", (session,)
+    )
+    turns = _in_order(connection, "turn", "place", session)
+    parts = _in_order(connection, "part", "place, number", session)
+    turn, part = next(turns, None), next(parts, None)
+
+    def whole(place: int, beginning: bytes) -> bytes:
+        nonlocal part
+        if part is None or part[0] != place:
+            return beginning
+        slices = [beginning]
+        while part is not None and part[0] == place:
+            slices.append(part[1])
+            part = next(parts, None)
+        return b"".join(slices)
+
+    for key, name, kind, head in channels:
+        held: list[bytes] = []
+        while turn is not None and turn[0] >> 32 == key:
+            held.append(whole(*turn))
+            turn = next(turns, None)
+        yield key, name, kind, whole(head_place(key), head), held
+
+
+def _in_order(
+    connection: sqlite3.Connection, table: Table, order: str, session: int
+) -> Iterator[tuple[int, bytes]]:
+    """Places and bodies of all channels of a session."""
+    return connection.execute(
+        f"SELECT place, body FROM channel CROSS JOIN {table}"  # noqa: S608
         " ON place >= channel.key << 32 AND place < (channel.key + 1) << 32"
-        " WHERE channel.session = ? ORDER BY channel.key, place",
+        f" WHERE channel.session = ? ORDER BY channel.key, {order}",
         (session,),
     )
-    held: dict[int, list[bytes]] = {}
-    for key, body in found:
-        if key in held:
-            held[key].append(body)
-        else:
-            held[key] = [body]
-    return held
 
 
 def end_of(connection: sqlite3.Connection, table: Table, key: int) -> int:
@@ -118,25 +154,82 @@ def take_away(connection: sqlite3.Connection, table: Table, start: int, key: int
     )
 
 
-def put_head(connection: sqlite3.Connection, write: PutChannel, session: int) -> tuple[int, bool]:
-    """Write a channel's own row; its key, and whether it is new."""
+def put_head(
+    connection: sqlite3.Connection, write: PutChannel, session: int
+) -> tuple[int, bool, int]:
+    """Write a channel's own row with its head; its key, whether it is new, the head's bytes.
+
+    The parts of the head before it go, and those of turns that are not to stay.
+    """
+    slices = _sliced(write.head)
+    beginning = next(slices)
+    key, is_new = _put_row(connection, write, session, beginning)
+    if not is_new:
+        take_away(connection, "part", first_place(key) + write.keep_turns, key)
+    return key, is_new, len(beginning) + _put_parts(connection, head_place(key), slices)
+
+
+def put_turns(connection: sqlite3.Connection, turns: Iterable[Body], start: int) -> int:
+    """Write turns from a place on; their bytes."""
+    size = 0
+
+    def beginnings() -> Iterator[tuple[int, bytes]]:
+        nonlocal size
+        for place, turn in enumerate(turns, start):
+            slices = _sliced(turn)
+            beginning = next(slices)
+            yield place, beginning
+            size += len(beginning) + _put_parts(connection, place, slices)
+
+    connection.executemany("INSERT INTO turn VALUES (?, ?)", beginnings())
+    return size
+
+
+def _put_parts(connection: sqlite3.Connection, place: int, slices: Iterator[bytes]) -> int:
+    """Write what follows on the beginning in the row itself; its bytes."""
+    size = 0
+    for number, each in enumerate(slices):
+        connection.execute("INSERT INTO part VALUES (?, ?, ?)", (place, number, each))
+        size += len(each)
+    return size
+
+
+def _sliced(body: Body) -> Iterator[bytes]:
+    """A body in pieces of at most `SLICE` bytes, one at the least."""
+    if isinstance(body, bytes):
+        yield body[:SLICE]
+        for start in range(SLICE, len(body), SLICE):
+            yield body[start : start + SLICE]
+        return
+    gathered = bytearray()
+    for part in body:
+        gathered += part
+        while len(gathered) > SLICE:
+            yield bytes(memoryview(gathered)[:SLICE])
+            del gathered[:SLICE]
+    yield bytes(gathered)
+
+
+def _put_row(
+    connection: sqlite3.Connection, write: PutChannel, session: int, head: bytes
+) -> tuple[int, bool]:
     found = connection.execute(
         "SELECT key, session, kind FROM channel WHERE name = ?", (write.channel,)
     ).fetchall()
     if not found:
         key = connection.execute(
             "INSERT INTO channel (name, session, kind, head) VALUES (?, ?, ?, ?)",
-            (write.channel, session, write.kind, write.head),
+            (write.channel, session, write.kind, head),
         ).lastrowid
         assert key is not None, "an INSERT has a row"
         return key, True
     key, *rest = found[0]
     if rest == [session, write.kind]:  # and the index on them need not be written
-        connection.execute("UPDATE channel SET head = ? WHERE key = ?", (write.head, key))
+        connection.execute("UPDATE channel SET head = ? WHERE key = ?", (head, key))
     else:
         connection.execute(
             "UPDATE channel SET session = ?, kind = ?, head = ? WHERE key = ?",
-            (session, write.kind, write.head, key),
+            (session, write.kind, head, key),
         )
     return key, False
 
@@ -145,4 +238,5 @@ def drop_channel(connection: sqlite3.Connection, key: int) -> None:
     """Delete a channel and all that hangs on it."""
     take_away(connection, "turn", first_place(key), key)
     take_away(connection, "entry", first_place(key), key)
+    take_away(connection, "part", first_place(key), key)
     connection.execute("DELETE FROM channel WHERE key = ?", (key,))

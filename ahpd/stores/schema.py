@@ -7,6 +7,10 @@ is a step more. Each is one transaction, so that a file is always between two st
 Turns and entries are rows whose key is their place, `channel << 32 | number`. That keeps a
 channel's rows together and in order in the table's own tree: reading them is one walk,
 writing one touches one page, and no index is kept beside it.
+
+A head or a turn longer than `SLICE` is cut: what its own row holds is its beginning, and
+the rest follows as rows of `part`. SQLite takes several copies of each row it writes or
+reads, and a statement goes on holding what it wrote last.
 """
 
 import sqlite3
@@ -42,15 +46,31 @@ STEPS: Final[Sequence[Step]] = (
         "CREATE TABLE turn (place INTEGER PRIMARY KEY, body BLOB NOT NULL)",
         "CREATE TABLE entry (place INTEGER PRIMARY KEY, body BLOB NOT NULL)",
     ),
+    (
+        # `place` is that of the turn, or `head_place` of the channel.
+        "CREATE TABLE part ("
+        " place INTEGER NOT NULL,"
+        " number INTEGER NOT NULL,"
+        " body BLOB NOT NULL,"
+        " PRIMARY KEY (place, number)) WITHOUT ROWID",
+    ),
 )
 
 #: What a file of the newest version holds.
-TABLES: Final = ("session", "channel", "turn", "entry")
+TABLES: Final = ("session", "channel", "turn", "entry", "part")
+
+#: Bytes of a head or a turn that one row holds at most.
+SLICE: Final = 256 * 1024
 
 
 def first_place(channel: int) -> int:
     """The place of number 0 of the channel with that key; `channel + 1` gives the end."""
     return channel << 32
+
+
+def head_place(channel: int) -> int:
+    """The last place of the channel with that key, where no turn is: its head's, among parts."""
+    return first_place(channel + 1) - 1
 
 
 def version(connection: sqlite3.Connection) -> int:

@@ -152,20 +152,17 @@ class SqliteSessionStore:
             ).fetchall()
             if not found:
                 return []
-            channels = self._connection.execute(
-                "SELECT key, name, kind, head FROM channel WHERE session = ? ORDER BY key", found[0]
-            ).fetchall()
-            turns = rows.bodies(self._connection, "turn", found[0][0])
-            entries = rows.bodies(self._connection, "entry", found[0][0])
+            (key,) = found[0]
+            entries = rows.entries(self._connection, key)
             return [
                 ChannelRecord(
                     channel=name,
                     kind=kind,
                     head=head,
-                    turns=turns.get(key, ()),
-                    entries=entries.get(key, ()),
+                    turns=turns,
+                    entries=entries.get(channel, ()),
                 )
-                for key, name, kind, head in channels
+                for channel, name, kind, head, turns in rows.heads_and_turns(self._connection, key)
             ]
 
     @contextlib.contextmanager
@@ -255,7 +252,7 @@ class SqliteSessionStore:
         ).fetchall()
         if not found:
             raise StoreFailure(f"{self.path}: it holds no session {write.session}")
-        key, is_new = rows.put_head(connection, write, found[0][0])
+        key, is_new, size = rows.put_head(connection, write, found[0][0])
         first = first_place(key)
         if not is_new:
             rows.take_away(connection, "entry", first, key)
@@ -266,12 +263,10 @@ class SqliteSessionStore:
             raise StoreFailure(
                 f"{self.path}: it holds {held} turns of {write.channel}, not {write.keep_turns}"
             )
-        connection.executemany(
-            "INSERT INTO turn VALUES (?, ?)", enumerate(write.turns, first + held)
-        )
+        size += rows.put_turns(connection, write.turns, first + held)
         connection.executemany("INSERT INTO entry VALUES (?, ?)", enumerate(write.entries, first))
         self._remember(write.channel, key, first + len(write.entries))
-        return 3 * _PAGE + sum(map(len, (write.head, *write.turns, *write.entries)))
+        return 3 * _PAGE + size + sum(map(len, write.entries))
 
     def _drop_channel(self, channel: str) -> int:
         found = self._connection.execute(

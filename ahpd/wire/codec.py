@@ -1,13 +1,13 @@
 """JSON bytes in and out: the one place that encodes and decodes.
 
 msgspec encodes an envelope in about a microsecond; `GrowingText` inside a state is
-joined here and nowhere else. What is encoded already goes into a larger message as it
+joined here and nowhere else, and in parts not even here. What is encoded already goes into a larger message as it
 is, and where it is large it is not even copied: such a message is a frame of several
 parts (`message_frame`).
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -126,7 +126,46 @@ def message_frame(message: Any) -> Frame:
     return Frame(*parts, between[-1])
 
 
-# Stands in for what is shared while the rest is encoded. JSON holds no raw control
+class InParts:
+    """The JSON of a value with long `GrowingText` in it, made while it is iterated.
+
+    No more than a piece of the text is encoded at a time. Again is the same bytes, for as
+    long as nothing is appended.
+    """
+
+    __slots__ = ("_between", "_texts", "size")
+
+    def __init__(self, between: Sequence[bytes], texts: Sequence[GrowingText]) -> None:
+        self._between = between
+        self._texts = texts
+        self.size = sum(map(len, between)) + sum(map(len, texts))
+        """About how many bytes it is: one for each character of the texts."""
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield self._between[0]
+        for text, behind in zip(self._texts, self._between[1:], strict=True):
+            yield b'"'
+            for piece in text.pieces:
+                yield encode(piece)[1:-1]
+            yield b'"'
+            yield behind
+
+
+def encode_in_parts(value: Any) -> bytes | InParts:
+    """`value` as JSON, in parts where a text in it that grew is `LARGE`."""
+    texts: list[GrowingText] = []
+
+    def hook(found: Any) -> Any:
+        if isinstance(found, GrowingText) and len(found) > LARGE:
+            texts.append(found)
+            return _GAP
+        return _hook(found)
+
+    whole = msgspec.json.encode(value, enc_hook=hook)
+    return InParts(whole.split(_GAP_BYTES), texts) if texts else whole
+
+
+# Stands in for what is shared or long while the rest is encoded. JSON holds no raw control
 # character, so the byte is nowhere else.
 _GAP_BYTES: Final = b"\x00"
 _GAP: Final = Encoded(_GAP_BYTES)

@@ -344,35 +344,52 @@ async def speaking(output):
         await a_moment()
 
 
-@pytest.mark.parametrize("step", ["/say a\n/sleep 300", "/stream 20000 100"])
+CALLED_OFF = InputAnswer(response="cancel", answers={})
+
+
 @pytest_twisted.ensureDeferred
-async def test_what_is_said_meanwhile_is_answered_between_two_steps(demo, step):
-    room = Gate()
-    output = RecordedOutput("t", room)
-    running = demo.begin(f"{step}\n/say b", output)
-    await room.reached()  # a stream of this size is held back in the middle
+async def test_what_is_said_meanwhile_is_answered_between_two_steps(demo):
+    output = RecordedOutput("t")
+    running = demo.begin("/ask Sure?\n/say b", output)
+    request = await output.asked("answered")  # the step waits for as long as the test does
     assert demo.chat.steer("m1", message("faster")) is True
     assert demo.chat.steer("m2", message("please")) is True
-    room.open()
+    output.answer(CALLED_OFF, request)
     await running
     check_said(output.history, "t")
-    said = output.text()
-    assert said.startswith(("a", "0.."))
-    assert said.endswith("You said meanwhile: fasterYou said meanwhile: pleaseb")
+    meanwhile = "You said meanwhile: fasterYou said meanwhile: please"
+    assert output.text() == f"You called the question off.{meanwhile}b"
     assert demo.host.taken == ["m1", "m2"]
     assert demo.host.returned == []
 
 
 @pytest_twisted.ensureDeferred
+async def test_what_is_said_into_a_stream_that_is_held_back_is_answered_behind_it(demo):
+    room = Gate()
+    output = RecordedOutput("t", room)
+    running = demo.begin("/stream 20000 100\n/say b", output)
+    await room.reached()  # its program has most of it still to write
+    assert demo.chat.steer("m1", message("faster")) is True
+    room.open()
+    await running
+    check_said(output.history, "t")
+    said = output.text()
+    assert said.startswith("0..")
+    assert said.endswith("..You said meanwhile: fasterb")
+    assert demo.host.taken == ["m1"]
+
+
+@pytest_twisted.ensureDeferred
 async def test_a_message_withdrawn_in_time_is_not_answered(demo):
     output = RecordedOutput("t")
-    running = demo.begin("/say a\n/sleep 300", output)
-    await speaking(output)
+    running = demo.begin("/ask Sure?\n/say b", output)
+    request = await output.asked("answered")
     demo.chat.steer("m1", message("faster"))
     assert demo.chat.withdraw("m1") is True
     assert demo.chat.withdraw("m1") is False
+    output.answer(CALLED_OFF, request)
     await running
-    assert output.text() == "a"
+    assert output.text() == "You called the question off.b"
     assert (demo.host.taken, demo.host.returned) == ([], [])
 
 

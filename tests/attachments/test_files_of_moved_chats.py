@@ -195,8 +195,44 @@ def test_every_message_of_a_chat_names_its_files(tmp_path):
         f"{tmp_path.as_uri()}/s1/../p.png",
         f"{tmp_path.as_uri()}/..%2Fs1/turn/p.png",
         f"{tmp_path.as_uri()}x/s1/turn/p.png",
+        f"{tmp_path.as_uri()}//home/p.png",
+        f"{tmp_path.as_uri()}/s1//p.png",
+        f"{tmp_path.as_uri()}/./turn/p.png",
+        f"{tmp_path.as_uri()}/s1/turn/",
+        f"{tmp_path.as_uri()}/s1/turn/..",
+        f"{tmp_path.as_uri()}/s1/turn/folder/p.png",
     ):
         assert shared.name(uri) is None
+
+
+def test_a_uri_a_client_made_up_costs_nobody_a_folder(life, tmp_path):
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "file").write_text("somebody's")
+    life.request("createChat", S1, chat=C2)
+    for uri in (
+        f"{life.root.as_uri()}/{precious}/x",
+        f"{life.root.as_uri()}/%2F{precious}/x",
+        f"{life.root.as_uri()}/../precious/x",
+    ):
+        attachment = {"type": "resource", "label": "p", "uri": uri}
+        message = {"text": "", "origin": {"kind": "user"}, "attachments": [attachment]}
+        turn = {"type": "chat/turnStarted", "turnId": uri, "message": message}
+        life.client.dispatch(C2, {**turn, "startedAt": "2026-01-02T03:04:05.000Z"})
+        life.host.settle()
+    assert len(life.host.store.state(C2)["turns"]) == 3
+    life.move(C2, S2)
+    life.dispose(S1)
+    life.dispose(S2)
+    assert (precious / "file").exists()
+
+
+@pytest.mark.parametrize("name", ["//home", "../precious", "/etc", "s1/..", "s1", "s1/a/b"])
+def test_a_list_of_claims_that_leads_out_is_damaged(tmp_path, name):
+    (tmp_path / FILE).write_text(json.dumps({"shared": {"s2": [name]}, "left": []}))
+    shared = SharedFiles(tmp_path)
+    assert shared.of("s2") == frozenset()
+    assert shared.damaged
 
 
 def test_it_holds_after_the_host_began_again(live, life):

@@ -2,15 +2,19 @@
 
 Each size has a process of its own, so that none pays for another's memory; they are
 asked in turns. A delta goes the whole way inside the host, from the output a backend
-emits it on: sequenced, encoded, reduced, held for replay, handed to one subscriber
-that takes its frame. The answer was grown by such deltas, not made in one piece.
+emits it on: kept in its journal, sequenced, encoded, reduced, held for replay, handed to
+one subscriber that takes its frame. What is kept is written as it is in a host, every 250
+ms at a thousand deltas a second, to SQLite. The answer was grown by such deltas, not made
+in one piece.
 """
 
 import statistics
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 from processes import HERE, Program
 from report import Bound, Figure, ratio_of_rounds
@@ -19,6 +23,12 @@ from workloads import CHAT, SESSION, Sink, delta, new_chat, start_turn, words
 
 from ahpd.channels.store import ChannelStore
 from ahpd.chats.output import TurnOutput
+from ahpd.interfaces import PutSession
+from ahpd.journal.book import Journals
+from ahpd.journal.channel import ChannelJournal
+from ahpd.protocol.uris import ChannelKind
+from ahpd.stores.sqlite import SqliteSessionStore
+from ahpd.testing.store_contract import a_row
 
 NAME = "delta"
 TITLE = "(b) one delta, by the size of the answer it is appended to"
@@ -31,13 +41,24 @@ CHARACTERS = 20
 _TURN = "turn-1"
 
 
-def grown(size: int) -> TurnOutput:
+def journal(channels: ChannelStore, clock: Clock, folder: str) -> ChannelJournal:
+    """The journal of the chat, in a store of its own."""
+    store = SqliteSessionStore(Path(folder))
+    store.open()
+    row = a_row("bench")
+    store.apply([PutSession(row=row)])
+    journals = Journals(store, channels, clock, lambda: 0, lambda session: row)
+    return journals.open(row.id, CHAT, ChannelKind.CHAT)
+
+
+def grown(size: int, clock: Clock) -> TurnOutput:
     """The output of a turn whose answer has `size` characters, on a chat with one subscriber."""
     store = ChannelStore()
-    new_chat(store)
+    with tempfile.TemporaryDirectory(prefix="ahpd-bench-") as folder:  # it stays open
+        new_chat(store, journal(store, clock, folder))
     store.subscribe(CHAT, Sink())
     start_turn(lambda action: store.dispatch(CHAT, action), _TURN)
-    output = TurnOutput(store, Clock(), SESSION, CHAT, _TURN, 0)
+    output = TurnOutput(store, clock, SESSION, CHAT, _TURN, 0)
     piece = min(100, size // 100)
     for _ in range(size // piece):
         output.emit(delta(_TURN, words(piece)))
@@ -46,16 +67,19 @@ def grown(size: int) -> TurnOutput:
 
 def serve(size: int) -> None:
     """The child: a figure (µs of CPU for each delta) for each line it is sent."""
-    output = grown(size)
+    clock = Clock()
+    output = grown(size, clock)
     text = words(CHARACTERS)
     print("ready", flush=True)
     for _ in sys.stdin:
         if size <= DELTAS * CHARACTERS * 4:
-            output = grown(size)
+            clock = Clock()
+            output = grown(size, clock)
         actions = [delta(_TURN, text) for _ in range(DELTAS)]
         began = time.process_time()
         for action in actions:
             output.emit(action)
+        clock.advance(0.25)
         print((time.process_time() - began) / DELTAS * 1e6, flush=True)
 
 

@@ -4,7 +4,8 @@ The host's own tree of services with an agent inside the process that answers at
 once. A session is made and announced as a client does it: `createSession`, one turn,
 its end; every client but the one that asks is gone by the time memory is read. The
 growth of the process between 500 sessions and the last is divided by their number,
-and measured a second time, over fewer sessions, as what Python's allocator holds.
+and measured a second time, over fewer sessions, as what Python's allocator holds, before
+and after they are all put to sleep. They are kept in a file, as the daemon's are.
 `listSessions` is timed inside the process, from the bytes of the request to the frame
 of the answer, against one encoding of the same result from plain objects.
 """
@@ -12,6 +13,7 @@ of the answer, against one encoding of the same result from plain objects.
 import json
 import statistics
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -25,6 +27,7 @@ SESSIONS = 10_000
 TRACED = 2_000
 WARM = 500
 MEMORY = Bound(20.0)
+ASLEEP = Bound(5.0)
 LIST = Bound(3.0)
 
 
@@ -47,20 +50,35 @@ def harness(serving: Host, order: str) -> dict[str, Any]:
     return answer
 
 
-def grown(count: int, **env: str) -> tuple[float, float, float, list[Figure]]:
-    """KB resident and KB held by Python for each session, CPU ms for each, and the list's figures."""
+@dataclass
+class Grown:
+    """What each session came to: KB resident, KB held by Python awake and asleep, CPU ms."""
+
+    resident: float
+    held: float
+    asleep: float
+    cpu: float
+    listed: list[Figure]
+
+
+def grown(count: int, **env: str) -> Grown:
+    """A host that is given that many sessions. The list's figures where no `env` is given."""
     with host(HARNESS, **env) as serving:
         client = Client(serving.address)
         make_sessions(client, WARM)
-        held = harness(serving, "heap")["bytes"]
+        before = harness(serving, "heap")["bytes"]
         resident, cpu = resident_bytes(serving.pid), cpu_seconds(serving.pid)
         make_sessions(client, count - WARM)
         spent = (cpu_seconds(serving.pid) - cpu) / (count - WARM) * 1e3
-        held = (harness(serving, "heap")["bytes"] - held) / (count - WARM) / 1e3
+        held = (harness(serving, "heap")["bytes"] - before) / (count - WARM) / 1e3
         resident_each = (resident_bytes(serving.pid) - resident) / (count - WARM) / 1e3
         listed = listing(harness(serving, "list"), count) if not env else []
+        if harness(serving, "sleep")["asleep"] != count:
+            raise NotMeasured("a session stays awake")
+        # The first ones were awake when it was begun to count.
+        asleep = (harness(serving, "heap")["bytes"] - before + WARM * held * 1e3) / count / 1e3
         client.close()
-    return resident_each, held, spent, listed
+    return Grown(resident_each, held, asleep, spent, listed)
 
 
 def listing(answer: dict[str, Any], count: int) -> list[Figure]:
@@ -92,23 +110,30 @@ def parts(quick: bool) -> list[Callable[[], list[Figure]]]:
 def _sessions(quick: bool) -> list[Figure]:
     """Resident memory over 10,000, traced memory over 2,000, and the list."""
     count = 2_000 if quick else SESSIONS
-    resident, _, cpu, listed = grown(count)
-    _, held, _, _ = grown(TRACED, PYTHONTRACEMALLOC="1")
+    plain = grown(count)
+    traced = grown(TRACED, PYTHONTRACEMALLOC="1")
     return [
         Figure(
             NAME,
             f"resident for each of {count} sessions",
-            resident,
+            plain.resident,
             unit="KB",
             bound=MEMORY,
-            raw={"traced KB": held, "CPU ms to make one": cpu},
+            raw={"traced KB": traced.held, "CPU ms to make one": plain.cpu},
         ),
         Figure(
             NAME,
             f"held by Python for each of {TRACED}",
-            held,
+            traced.held,
             unit="KB",
             bound=MEMORY,
         ),
-        *listed,
+        Figure(
+            NAME,
+            f"held by Python for each of {TRACED} asleep",
+            traced.asleep,
+            unit="KB",
+            bound=ASLEEP,
+        ),
+        *plain.listed,
     ]

@@ -2,9 +2,11 @@
 
 The store alone, on a disk, in this process. A chat of 10,000 turns is written to as an empty
 one is; a session of 10,000 is read against the bare statements that fetch its rows; the
-catalogue of 10,000 is read against its bare statement. Rounds are taken in turns.
+catalogue of 10,000 is read against its bare statement. Rounds are taken in turns. How long an
+entry waits while the log is folded is reported alone.
 """
 
+import asyncio
 import statistics
 import tempfile
 import time
@@ -12,11 +14,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from report import Bound, Figure, ratio_of_rounds
 
 from ahpd.interfaces.stores import PutChannel, PutSession
-from ahpd.stores.sqlite import SqliteSessionStore
+from ahpd.stores.sqlite import COMPACT_AFTER, SqliteSessionStore
 from ahpd.testing.store_contract import a_chat, a_row
 
 NAME = "store"
@@ -30,10 +33,10 @@ WAKE = Bound(1.5)
 
 
 @contextmanager
-def opened() -> Iterator[SqliteSessionStore]:
+def opened(**options: Any) -> Iterator[SqliteSessionStore]:
     """A store that is gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="ahpd-bench-") as folder:
-        store = SqliteSessionStore(Path(folder))
+        store = SqliteSessionStore(Path(folder), **options)
         store.open()
         try:
             yield store
@@ -50,7 +53,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 def parts(quick: bool) -> list[Callable[[], list[Figure]]]:
     """Writing, and reading."""
-    return [partial(_writing, quick), partial(_reading, quick)]
+    return [partial(_writing, quick), partial(_folding, quick), partial(_reading, quick)]
 
 
 def _writing(quick: bool) -> list[Figure]:
@@ -84,6 +87,52 @@ def _writing(quick: bool) -> list[Figure]:
         _against(
             f"a turn's end in a chat of {TURNS} turns / of none", folds["long"], folds["empty"]
         ),
+    ]
+
+
+def _folding(quick: bool) -> list[Figure]:
+    """The longest an entry waits while the log is folded into the file beside it.
+
+    Rounds without a fold are taken in turns: what they show is the machine's own.
+    """
+    rounds, after = (6, 200) if quick else (20, 500)
+    waits: dict[str, list[float]] = {"folding": [], "alone": []}
+    typical: list[float] = []
+    with opened(run_in_thread=asyncio.to_thread) as store:
+        store.apply([PutSession(row=a_row("s")), a_chat("s", "c")])
+
+        async def longest(fold: bool) -> float:
+            folding = asyncio.ensure_future(store.compact()) if fold else None
+            found = []
+            left = after
+            while left:
+                found.append(seconds(partial(store.append, [("c", ENTRY)])))
+                await asyncio.sleep(0.0003)  # the thread runs meanwhile, as under a reactor
+                left -= folding is None or folding.done()
+            if folding is not None:
+                await folding
+                typical.append(statistics.median(found))
+            return max(found)
+
+        for _ in range(rounds):
+            while not store.wants_compaction():
+                store.append([("c", ENTRY)])
+            waits["alone"].append(asyncio.run(longest(False)))
+            waits["folding"].append(asyncio.run(longest(True)))
+    return [
+        Figure(
+            NAME,
+            f"an entry's longest wait while {COMPACT_AFTER >> 20} MiB of log are folded",
+            statistics.median(waits["folding"]) * 1e3,
+            unit="ms",
+            rounds=[each * 1e3 for each in waits["folding"]],
+            raw={
+                "worst ms": max(waits["folding"]) * 1e3,
+                "ms with no fold": statistics.median(waits["alone"]) * 1e3,
+                "worst ms with no fold": max(waits["alone"]) * 1e3,
+                "typical us": statistics.median(typical) * 1e6,
+            },
+        )
     ]
 
 

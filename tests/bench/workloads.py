@@ -7,7 +7,7 @@ from typing import Any
 from zope.interface import implementer
 
 from ahpd.channels.envelope import Envelope
-from ahpd.channels.store import ChannelStore
+from ahpd.channels.store import ChannelStore, Journal
 from ahpd.interfaces import ISubscriber
 from ahpd.protocol.uris import ChannelKind, default_chat
 from ahpd.wire.codec import Frame
@@ -46,8 +46,8 @@ def words(size: int) -> str:
     return (_SENTENCE * (size // len(_SENTENCE) + 1))[:size]
 
 
-def new_chat(store: ChannelStore) -> None:
-    """An empty chat held under `CHAT`."""
+def new_chat(store: ChannelStore, journal: Journal | None = None) -> None:
+    """An empty chat held under `CHAT`, kept by `journal` where one is given."""
     store.open(
         CHAT,
         ChannelKind.CHAT,
@@ -58,6 +58,7 @@ def new_chat(store: ChannelStore) -> None:
             "modifiedAt": STARTED,
             "turns": [],
         },
+        journal=journal,
     )
 
 

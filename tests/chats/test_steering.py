@@ -2,8 +2,10 @@
 
 import pytest
 
+from ahpd.interfaces import AgentAbilities
+from ahpd.protocol.uris import ROOT
 from ahpd.testing import agents as scripts
-from ahpd.testing.agents import Gate
+from ahpd.testing.agents import Gate, ScriptedAgent
 
 NOT_SUPPORTED = "The session provider does not support steering messages."
 BEING_PROCESSED = "Cannot change a steering message while it is being processed."
@@ -400,6 +402,23 @@ def test_a_stop_takes_it_out_right_behind_it_and_before_the_backend_is_told(runn
     assert running.backend.stops == ["t1"]
     assert running.texts() == ["first"]
     assert [entry["id"] for entry in running.state["queuedMessages"]] == ["q1"]
+
+
+def test_nothing_that_follows_from_a_stop_comes_before_what_it_takes_out(sessions_host):
+    agent = ScriptedAgent(abilities=AgentAbilities(steering=True, reopens=True))
+    host = sessions_host(agents={"scripted": agent})
+    switched = {"type": "root/configChanged", "config": {"chatMoves.enabled": True}}
+    host.store.dispatch(ROOT, switched)
+    session, peer = host.session(workingDirectories=["file:///w"]), "ahp-chat:/peer"
+    host.service.create_chat({"channel": session, "chat": peer})
+    agent.then(scripts.never_ends)
+    turn = host.turn(peer)
+    host.queue(peer, "s1", kind="steering")
+    host.forget()
+    assert host.stop(peer, turn) is None
+    kinds = host.kinds(peer)
+    assert kinds[:2] == ["chat/turnCancelled", "chat/pendingMessageRemoved"]
+    assert "chat/movableChanged" in kinds
 
 
 def test_what_a_stop_took_out_is_not_run_when_the_backend_hands_it_back(running):

@@ -287,7 +287,9 @@ class Judge:
     # -- what waits -------------------------------------------------------------------
 
     def _waiting(self, uri, told, now):
-        was, there = ([each["id"] for each in chat.get("queuedMessages") or []] for chat in (told, now))
+        was, there = (
+            [each["id"] for each in chat.get("queuedMessages") or []] for chat in (told, now)
+        )
         ran = {text_of(turn["message"]) for turn in now["turns"]}
         sent = self.ledger.unanswered(uri, "chat/pendingMessageRemoved")
         withdrawn = {each.fields["id"] for each in sent}

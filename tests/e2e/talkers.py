@@ -54,9 +54,11 @@ class Talker:
         self._acts = [
             *[self.turn] * 10,
             *[self.queue] * 4,
-            *[self.steer, self.decide, self.answer] * 3,
+            *[self.steer] * 3,
+            *[self.decide, self.answer] * 5,
             *[self.draft, self.title, self.archive, self.read] * 2,
-            *[self.pace, self.stop, self.unqueue, self.reorder, self.mark, self.resume] * 2,
+            *[self.pace, self.stop, self.unqueue, self.reorder, self.resume] * 2,
+            *[self.mark] * 4,
             *[self.make_chat, self.fork, self.end_chat, self.move, self.truncate],
             *[self.make_session, self.end_session, self.pause, self.pause, self.pause],
         ]
@@ -144,7 +146,15 @@ class Talker:
         if len(turns) > 3:
             await self.perform(chat, "chat/truncated", turnId=self.random.choice(turns)["id"])
 
+    async def asked(self, chat, word, kind):
+        """Give a turn that is to ask somebody the time to."""
+        turn = self.state(chat).get("activeTurn") or {"message": user("")}
+        if word in turn["message"]["text"]:
+            with contextlib.suppress(TimeoutError):
+                await self.probe.wait_for(lambda: self.parts(chat, kind), 0.3)
+
     async def decide(self, session, chat):
+        await self.asked(chat, "/confirm", "toolCall")
         for turn_id, part in self.parts(chat, "toolCall"):
             call = part["toolCall"]
             if call["status"] == "pending-confirmation":
@@ -156,6 +166,7 @@ class Talker:
                 return
 
     async def answer(self, session, chat):
+        await self.asked(chat, "/ask", "inputRequest")
         for _, part in self.parts(chat, "inputRequest"):
             if "response" not in part:
                 request = part["request"]["id"]

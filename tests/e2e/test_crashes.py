@@ -82,7 +82,9 @@ class Lives:
         await self.daemon.start()
         self.ledger.lives += 1
         await self.judge()
-        probes = [await self.daemon.connect(f"{name}-{self.ledger.lives}", ROOT) for name in CLIENTS]
+        probes = [
+            await self.daemon.connect(f"{name}-{self.ledger.lives}", ROOT) for name in CLIENTS
+        ]
         await probes[0].perform(ROOT, MOVES)
         self.ledger.open.clear()
         self.ledger.texts.clear()
@@ -194,12 +196,16 @@ class Lives:
     def circumstances(self, channel):
         """What of a channel was told, and to whom, for the words of a failure."""
         told = self.told[channel]
-        lines = [f"seed {self.ledger.seed}, life {self.ledger.lives}, told by {self.teller.get(channel)}"]
+        lines = [
+            f"seed {self.ledger.seed}, life {self.ledger.lives}, told by {self.teller.get(channel)}"
+        ]
         lines.append(f"sent and not answered: {self.ledger.open}")
         if "turns" in told:
             lines += [f"told turn {turn['id']}: {turn['state']}" for turn in told["turns"]]
             lines.append(f"told running: {told.get('activeTurn')}"[:400])
-            lines.append(f"told waiting: {told.get('queuedMessages')} {told.get('steeringMessage')}")
+            lines.append(
+                f"told waiting: {told.get('queuedMessages')} {told.get('steeringMessage')}"
+            )
         lines += [f"{said}"[:300] for said in self.said if said.channel == channel][-12:]
         return "\n".join(lines)
 
@@ -207,7 +213,8 @@ class Lives:
         try:
             await read.subscribe(channel)
         except RpcError as error:
-            assert self.may_be_gone(channel), f"{channel}: {error}"
+            if not self.may_be_gone(channel):
+                raise AssertionError(f"{channel}: {error}") from error
             return False
         return True
 
@@ -247,7 +254,7 @@ class Lives:
             for row in state["chats"]:
                 chat = row["resource"]
                 assert chat not in owners, f"{chat} is in {owners[chat]} and in {session}"
-                owners[chat] = session
+                owners[chat] = self.ledger.owners[chat] = session
                 await read.subscribe(chat)
                 held = read.plain_state(chat)
                 for field in ("title", "status", "modifiedAt"):
@@ -289,12 +296,16 @@ class Lives:
                 continue  # somebody archived it
             ended = lambda chat=chat: "activeTurn" not in read.state(chat)  # noqa: E731
             await read.wait_for(ended, 30.0, "the end of a turn that was resumed")
-            for channel in read.subscriptions:
-                if channel != ROOT:
-                    self.ledger.settled[channel] = read.plain_state(channel)
             self.ledger.checked["resumed turns"] += 1
+            # Its end marks it and its session, and what waits behind it runs: not settled.
+            session = self.ledger.owners[chat]
+            for channel in list(self.ledger.settled):
+                if session in (
+                    channel.removesuffix("/annotations"),
+                    self.ledger.owners.get(channel),
+                ):
+                    del self.ledger.settled[channel]
             return
-
 
     # -- how a life ends --------------------------------------------------------------
 
@@ -363,3 +374,66 @@ async def test_what_clients_were_told_survives_fifty_kills(make_daemon):
     ends = ["is_killed", "is_killed", "is_killed", "is_killed_while_it_goes", "goes"]
     ledger = await lives(daemon, int(os.environ.get("AHPD_CRASH_LIVES", "62")), ends)
     assert ledger.answered.keys() >= EVERYTHING, EVERYTHING - ledger.answered.keys()
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_kill_while_the_store_is_compacted_harms_nothing(make_daemon, talk):
+    program = (sys.executable, "-P", "-c", HURRIED)
+    daemon = make_daemon("--port", "0", program=program)
+    await daemon.start()
+    file = daemon.home / "data" / "ahpd" / "sessions.sqlite"
+    ann = await talk(await daemon.connect("ann", ROOT))
+    await ann.say("/say kept")
+    told = ann.probe.plain_state(ann.chat)
+    largest = 0
+    for number in range(3):
+        gone = await talk(await daemon.connect(f"bob-{number}", ROOT))
+        await gone.say("/stream 2000 1500")
+        await daemon.until(lambda: file.stat().st_size > 2_000_000, "the long answer on disk")
+        await gone.probe.request("disposeSession", channel=gone.session)
+        await deferLater(daemon.reactor, random.uniform(0, 0.15), lambda: None)
+        largest = max(largest, file.stat().st_size)
+        await daemon.kill()
+        await daemon.start()
+        read = await daemon.connect(f"cid-{number}", ROOT)
+        await read.subscribe(ann.chat)
+        assert read.plain_state(ann.chat) == told
+        assert [row["resource"] for row in (await read.request("listSessions"))["items"]] == [
+            ann.session
+        ]
+    # What was begun and cut off is done by whoever comes after.
+    await talk(await daemon.connect("dan", ROOT))
+    await daemon.until(lambda: file.stat().st_size < largest / 2, "the room given back")
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_client_that_was_there_before_the_kill_goes_on_in_the_next_life(serve, talk):
+    daemon = await serve()
+    ann = await talk(await daemon.connect("ann", ROOT))
+    bob = await ann.with_client(await daemon.connect("bob", ROOT))
+    await ann.say("/say before")
+    running = await ann.begin("/say so far\n/sleep 3600000")
+    await bob.grown(6)
+    await daemon.kill()
+    await daemon.start()
+    assert "put in order what the last run had left unfinished; sessions: 1" in daemon.log
+    # Who was here is not kept, so each begins anew.
+    await daemon.attach(ann.probe)
+    with pytest.raises(RpcError, match="client not found"):
+        await ann.probe.reconnect()
+    ann.probe.abort()
+    probes = [await daemon.connect(name, ROOT) for name in ("ann", "bob")]
+    ann, bob = [await ann.with_client(probe) for probe in probes]
+    for one in (ann, bob):
+        assert [turn["state"] for turn in one.probe.state(ann.chat)["turns"]] == [
+            "complete",
+            "error",
+        ]
+    await bob.probe.perform(bob.chat, {"type": "chat/turnResume", "turnId": running})
+    stop = {"type": "chat/turnCancelled", "turnId": running, "duration": 1}
+    await ann.probe.perform(ann.chat, stop)
+    assert (await bob.finished(running))["state"] == "cancelled"
+    assert (await ann.say("/say on"))["state"] == "complete"
+    await bob.probe.ping()
+    turns = [one.probe.plain_state(ann.chat)["turns"] for one in (ann, bob)]
+    assert turns[0] == turns[1]

@@ -219,3 +219,13 @@ def test_a_listing_that_comes_late_does_not_hold_up_the_start(agent, sessions_ho
     agent.list_gate.open()
     assert len(host.told("root/sessionAdded")) == 1
     assert listed(host) == [L1]
+
+
+def test_it_began_when_its_backend_says(host, agent):
+    [row] = host.listing({})["items"]
+    read(host, L1)
+    host.turn(LC, "three")
+    host.crash()
+    [again] = host.listing({})["items"]
+    assert again["createdAt"] == row["createdAt"] == "2026-01-01T00:00:00.000Z"
+    assert again["modifiedAt"] == host.now()

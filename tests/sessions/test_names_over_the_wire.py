@@ -6,7 +6,7 @@ AHP.txt, "Session URIs", "Chat URIs", "An action naming nothing here" and `initi
 import pytest
 from twisted.internet.defer import Deferred
 
-from ahpd.interfaces import AgentAbilities
+from ahpd.interfaces import AgentAbilities, AgentFailure
 from ahpd.protocol.errors import SESSION_NOT_FOUND, RpcError
 from ahpd.protocol.uris import ROOT, default_chat
 from ahpd.testing.agents import ConversationsAgent, Gate, ScriptedAgent
@@ -246,6 +246,26 @@ def test_a_first_subscription_leaves_a_session_asleep_and_is_owed_its_state():
     assert probe.state(S1)["chats"][0]["resource"] == chat
     assert len(probe.state(chat)["turns"]) == 1
     host.stop()
+
+
+def test_first_subscriptions_to_a_conversation_nobody_read_are_owed_and_marks_are_read(host, agent):
+    agent.keep("conv-1", title="Found")
+    host.run(host.connect("warm", ROOT).request("listSessions"))
+    host.advance(2)
+    agent.read_failure = AgentFailure("The file is gone.")
+    probe = host.client("one")
+    host.attach(probe)
+    marks = L1 + "/annotations"
+    result = host.run(probe.initialize(subscriptions=[L1, default_chat(L1), marks]))
+    assert result["snapshots"] == []
+    watched = [len(host.store.watchers(channel)) for channel in (L1, default_chat(L1), marks)]
+    assert watched == [1, 1, 0], "what could not be read is not subscribed"
+    agent.read_failure = None
+    host.cut(probe)
+    host.attach(probe)
+    back = host.run(probe.reconnect(subscriptions=[L1, default_chat(L1), marks]))
+    assert back.type == "snapshot"
+    assert back.missing == ()
 
 
 # -- what the handshake says ------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ahpd.interfaces import DISCONNECT_WINDOW
+from ahpd.interfaces import DISCONNECT_WINDOW, AgentFailure
 from ahpd.testing.host import MemoryHost
 
 S1, S2 = "ahp-session:/s1", "ahp-session:/s2"
@@ -71,6 +71,27 @@ def test_a_client_takes_an_entry_out_at_once(host):
     host.settle()
     assert here(host) == []
     assert [said.origin is not None for said in a.envelopes(S1)] == [True, True]
+
+
+def test_a_session_whose_agent_failed_takes_clients_as_any_other(host):
+    async def dies(turn):
+        raise AgentFailure("The program ended.", "agentDied")
+
+    host.agent.then(dies)
+    a = host.connect("a")
+    create(host, a)
+    a.dispatch(
+        host.store.state(S1)["defaultChat"],
+        {
+            "type": "chat/turnStarted",
+            "turnId": "t1",
+            "startedAt": "2026-01-02T03:04:05.000Z",
+            "message": {"text": "hello", "origin": {"kind": "user"}},
+        },
+    )
+    host.run(a.subscribe(S1))
+    enter(host, a)
+    assert here(host) == ["a"]
 
 
 def test_a_session_nobody_has_takes_no_client(host):

@@ -13,7 +13,7 @@ from ahpd.protocol.reducers.chat_tool_calls import cancelled
 from ahpd.protocol.reducers.dispatch import Handler
 from ahpd.protocol.reducers.fields import assign
 from ahpd.protocol.status import ERROR, IS_READ, with_activity, with_flag
-from ahpd.protocol.text import GrowingText, appended
+from ahpd.protocol.text import GrowingText, appended, settled
 from ahpd.protocol.timestamps import later
 
 
@@ -22,6 +22,8 @@ def _owned(part: State) -> State:
     copy = dict(part)
     if copy["kind"] == "toolCall":
         copy["toolCall"] = dict(copy["toolCall"])
+    elif isinstance(copy.get("content"), GrowingText):
+        copy["content"] = copy["content"].copy()
     return copy
 
 
@@ -85,14 +87,14 @@ def _usage(state: State, action: Action) -> None:
 
 
 def _settle(parts: list[State]) -> None:
-    """Make an ended turn's parts final: plain text, and no call still on its way."""
+    """Make an ended turn's parts final: their texts settled, and no call still on its way."""
     for part in parts:
         if part["kind"] == "toolCall":
             call = part["toolCall"]
             if call["status"] not in ("completed", "cancelled"):
                 part["toolCall"] = cancelled(call, "skipped")
         elif isinstance(part.get("content"), GrowingText):
-            part["content"] = str(part["content"])
+            part["content"] = settled(part["content"])
 
 
 def _end(state: State, action: Action, how: str) -> bool:
