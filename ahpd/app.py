@@ -43,6 +43,7 @@ from ahpd.peers.resources import ClientResources
 from ahpd.processes.programs import Programs
 from ahpd.processes.supervisor import ProcessSupervisor
 from ahpd.protocol import State
+from ahpd.protocol.errors import RpcError
 from ahpd.protocol.uris import ChannelKind
 from ahpd.protocol.versions import SUPPORTED
 from ahpd.root.service import RootService
@@ -141,7 +142,7 @@ def _make_host(
         attachments = Attachments(
             AttachmentFiles(folder.path, ids),
             in_thread(reactor),
-            lambda uri: store.find(sessions.registry.resolve(uri) or uri),
+            lambda uri: _chat_state(sessions, uri),
             ClientResources(lambda: hub.peers),
             settings.attachment_fetch_limit_bytes,
             lambda: sessions.registry.catalogue.identifiers,
@@ -203,6 +204,15 @@ def configured_agents(
         return {}
     demo = DemoAgent(reactor, supervisor)
     return {demo.provider: demo}
+
+
+def _chat_state(sessions: SessionsService, uri: str) -> State | None:
+    """The state of the chat of this URI, whether its session was asleep or not (ChatState)."""
+    try:
+        chat = sessions.find_chat(uri)
+    except RpcError:  # its session cannot be read back, which is in the log
+        return None
+    return None if chat is None else chat.state
 
 
 def attachments_folder(settings: Settings, ids: Callable[[], str]) -> AttachmentsFolder | None:

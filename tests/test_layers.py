@@ -116,6 +116,8 @@ def test_autobahn_is_imported_by_the_websocket_transports_alone():
         tree = ast.parse(path.read_text())
         for node in ast.walk(tree):
             module = getattr(node, "module", None) or ""
-            names = [alias.name for alias in getattr(node, "names", [])] + [module]
+            if not isinstance(node, ast.Import | ast.ImportFrom):
+                continue
+            names = [alias.name for alias in node.names] + [module]
             if any(name.split(".")[0] == "autobahn" for name in names if name):
                 assert part_of(path) == "transports", f"{path} imports autobahn"

@@ -5,7 +5,7 @@ from typing import Final
 from ahpd.protocol import State
 from ahpd.protocol.uris import ChannelKind
 from ahpd.protocol.views import chat_view
-from ahpd.wire.codec import Encoded, Shared, encode, encoded
+from ahpd.wire.codec import Encoded, Shared, encode_in_parts, encoded
 
 #: How many differently shaped snapshots of one state are kept: clients differ in `view.turns`.
 _KEPT_VIEWS: Final = 4
@@ -30,7 +30,7 @@ class SnapshotCache:
         known = self._by_view.get(turns)
         if known is None:
             shown = chat_view(state, turns) if kind is ChannelKind.CHAT else state
-            known = encoded(encode(shown))
+            known = encoded(encode_in_parts(shown))
             if len(self._by_view) >= _KEPT_VIEWS:
                 self._by_view.pop(next(iter(self._by_view)))
             self._by_view[turns] = known

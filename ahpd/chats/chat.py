@@ -302,16 +302,25 @@ class Chat:
             self.steering.take_out(steering["id"])
         self._say_unread()
 
-    def _truncated(self, turn_id: str | None) -> None:
-        state = self.state
-        turns: Sequence[State] = state["turns"]
+    def rewind(self, turn_id: str | None) -> bool:
+        """Have the conversation be cut as the history was, behind a turn or whole.
+
+        False for a turn the chat does not hold: nothing was dropped, nothing is cut.
+        """
+        turns: Sequence[State] = self.state["turns"]
         if turn_id is not None and (not turns or turns[-1]["id"] != turn_id):
-            return  # the chat holds no such turn: nothing was dropped, nothing is cut
+            return False
         self._turn_ids = None
         if turn_id is None:
             self.conversation.start_over()
         else:
             self.conversation.rewind(turn_id, self._known_turns())
+        return True
+
+    def _truncated(self, turn_id: str | None) -> None:
+        if not self.rewind(turn_id):
+            return
+        state = self.state
         if self.current is not None and self.current.said and "activeTurn" not in state:
             turn, self.current = self.current, None
             turn.over = True

@@ -17,7 +17,7 @@ from ahpd.journal.table import (
 )
 from ahpd.protocol import State
 from ahpd.protocol.uris import ChannelKind
-from ahpd.wire.codec import encode
+from ahpd.wire.codec import InParts, encode, encode_in_parts
 
 if TYPE_CHECKING:
     from ahpd.journal.book import Journals
@@ -228,7 +228,7 @@ class ChannelJournal:
             kind=self.kind.value,
             head=head_of(state, self.facts),
             keep_turns=self.stored,
-            turns=[encode(turn) for turn in turns],
+            turns=[encode_in_parts(turn) for turn in turns],
             entries=entries,
         )
 
@@ -236,7 +236,9 @@ class ChannelJournal:
         """`put` is in the store."""
         self.dirty = self.passed = False
         self.stored = put.keep_turns + len(put.turns)
-        self.head_size = len(put.head)
+        head = put.head
+        assert isinstance(head, bytes | InParts), "no other is made by put"
+        self.head_size = len(head) if isinstance(head, bytes) else head.size
         self.weight = 0
         self.forget_held()
         self.appended(put.entries)

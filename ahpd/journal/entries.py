@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ahpd.protocol import State
-from ahpd.wire.codec import encode
+from ahpd.wire.codec import InParts, encode, encode_in_parts
 
 #: What is kept of a channel that no client is shown.
 Facts = dict[str, Any]
@@ -31,10 +31,10 @@ def facts_entry(facts: Mapping[str, Any]) -> bytes:
     return encode({"f": facts})
 
 
-def head_of(state: State, facts: Mapping[str, Any]) -> bytes:
+def head_of(state: State, facts: Mapping[str, Any]) -> bytes | InParts:
     """The head of a channel; a chat's turns are left out."""
     shown = {key: value for key, value in state.items() if key != "turns"}
-    return encode({"state": shown, "facts": facts} if facts else {"state": shown})
+    return encode_in_parts({"state": shown, "facts": facts} if facts else {"state": shown})
 
 
 def merge(facts: Facts, noted: Mapping[str, Any]) -> None:

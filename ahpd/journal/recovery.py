@@ -13,7 +13,7 @@ import attrs
 from ahpd.interfaces import ChannelRecord
 from ahpd.journal.entries import Facts, merge
 from ahpd.journal.table import SHRINKING
-from ahpd.protocol import State
+from ahpd.protocol import Action, State
 from ahpd.protocol.reducers import REDUCERS
 from ahpd.protocol.status import ACTIVITY_MASK, ERROR, IDLE, IN_PROGRESS, with_activity
 from ahpd.protocol.timestamps import instant
@@ -23,6 +23,11 @@ from ahpd.wire.codec import decode
 #: How a turn that ran when the process ended reads back.
 INTERRUPTED_TYPE: Final = "executionInterrupted"
 INTERRUPTED_WORDS: Final = "The agent was interrupted before this request finished."
+
+_CUT: Final = "chat/truncated"
+
+#: Bytes of turns that are decoded together.
+_IN_ONE_GO: Final = 1024 * 1024
 
 #: What of a state is about a process that is gone.
 _OF_THE_PROCESS: Final = {
@@ -44,6 +49,9 @@ class Recovered:
     """How many of its turns the store has as they are here."""
     changed: bool
     """Whether the store's head is not this state."""
+    cut: Action | None = None
+    """The last thing kept of it, where that is a `chat/truncated`: what the process makes of
+    one is kept behind it, and may not be."""
     ran: int = 0
     """How long a turn under way ran for certain, in milliseconds."""
     problems: Sequence[str] = ()
@@ -63,8 +71,7 @@ def read_back(record: ChannelRecord) -> Recovered:
     except (TypeError, KeyError, AttributeError):
         raise ValueError(f"the head of {record.channel} is no head") from None
     if kind is ChannelKind.CHAT:
-        # In one go: a session is woken while somebody waits for it.
-        state["turns"] = decode(b"[%b]" % b",".join(record.turns))
+        state["turns"] = _decoded(record.turns)
     read = Recovered(
         channel=record.channel,
         kind=kind,
@@ -76,6 +83,26 @@ def read_back(record: ChannelRecord) -> Recovered:
     if record.entries:
         _fold(read, record.entries)
     return read
+
+
+def _decoded(turns: Sequence[bytes]) -> list[State]:
+    """Turns out of their bytes: many in one go, as a session is woken while somebody waits
+    for it, but no more than `_IN_ONE_GO`, as that copies them."""
+    states: list[State] = []
+    begin = size = 0
+    for place, turn in enumerate(turns):
+        if size and size + len(turn) > _IN_ONE_GO:
+            states += _joined(turns[begin:place])
+            begin, size = place, 0
+        size += len(turn)
+    return states + _joined(turns[begin:])
+
+
+def _joined(turns: Sequence[bytes]) -> list[State]:
+    if len(turns) == 1:
+        return [decode(turns[0])]
+    states: list[State] = decode(b"[%b]" % b",".join(turns))
+    return states
 
 
 def _fold(read: Recovered, entries: Sequence[bytes]) -> None:
@@ -101,6 +128,7 @@ def _apply(read: Recovered, entry: Any, written: float | None) -> float | None:
         read.state = REDUCERS[read.kind](read.state, action)
         if action["type"] in SHRINKING:
             read.stored = min(read.stored, len(read.state["turns"]))
+    read.cut = action if action is not None and action["type"] == _CUT else None
     amended = entry.get("m")
     if amended is not None:
         for key, value in amended.items():

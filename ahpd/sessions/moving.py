@@ -6,13 +6,15 @@ chat in two places or in none. Sources: AHP.txt, `moveChat`, `session/chatsReord
 `session/ready`; schema: MoveChatParams.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, Final
 from urllib.parse import quote
 
 from ahpd.chats.chat import Chat
 from ahpd.chats.owner import Surroundings
 from ahpd.chats.rows import row_of, summary_of
+from ahpd.interfaces import StoreFailure
 from ahpd.protocol import Action, State
 from ahpd.protocol.errors import RpcError, invalid_params
 from ahpd.protocol.status import IDLE, IS_READ
@@ -141,9 +143,8 @@ class ChatMoves:
             {"type": "session/chatAdded", "summary": summary_of(one.state)} for one in moved
         ]
         joining.append({"type": "session/chatsReordered", "chats": order})
-        self._keep(source, target, moved, leaving, joining)
-        for one in moved:
-            _keep_folders(one, source, target)
+        with _folders_kept(moved, source, target):
+            self._keep(source, target, moved, leaving, joining)
         _hand_over(moved, source, target)
         target.chats = {uri: target.chats[uri] for uri in order}
         for action in leaving:
@@ -207,7 +208,7 @@ class ChatMoves:
             "activeClients": [],
             "chats": [plain(summary_of(one.state)) for one in moved],
             "defaultChat": chat.uri,
-            "workingDirectories": folders_of(before, state),
+            "workingDirectories": list(_folders_now(chat, source)),
         }
         made["chats"][0]["movable"] = False
         if "config" in before:
@@ -271,11 +272,31 @@ def _leaving(moved: Sequence[Chat]) -> list[Action]:
     return [{"type": "session/chatRemoved", "chat": chat.uri} for chat in moved]
 
 
-def _keep_folders(chat: Chat, source: Session, target: Session) -> None:
-    """A chat works on in the folders it was working in, whatever its new session's are."""
-    if "workingDirectories" not in chat.state:
-        folders = chat.kept.folders or source.working_directories
-        chat.kept.work_in(None if folders == target.working_directories else folders)
+@contextmanager
+def _folders_kept(moved: Sequence[Chat], source: Session, target: Session) -> Iterator[None]:
+    """The chats work on in the folders they were working in, whatever their new session's are.
+
+    That is on disk before the move is, and taken back where the move is not made. Raises
+    `RpcError` -32603.
+    """
+    followers = [chat for chat in moved if "workingDirectories" not in chat.state]
+    before = {chat: chat.kept.folders for chat in followers}
+    try:
+        with saving(target.uri):
+            for chat in followers:
+                folders = _folders_now(chat, source)
+                chat.kept.work_in(None if folders == target.working_directories else folders)
+        yield
+    except RpcError:
+        for chat in followers:
+            with suppress(StoreFailure):  # they hold all the same (`Kept`)
+                chat.kept.work_in(before[chat])
+        raise
+
+
+def _folders_now(chat: Chat, session: Session) -> tuple[str, ...]:
+    """The folders a chat of the session works in: those it brought along, its own, or all."""
+    return chat.kept.folders or tuple(folders_of(session.state, chat.state))
 
 
 def _hand_over(moved: Sequence[Chat], source: Session, target: Session) -> None:

@@ -337,6 +337,8 @@ class SessionsService(Service):
     def startService(self) -> None:
         """Take away what an earlier life left of the attachments of sessions that are gone."""
         super().startService()  # type: ignore[no-untyped-call]
+        if len(self):
+            log.info("sessions kept from before: {count}", count=len(self))
         if self.attachments is not None:
             self._world.tasks.spawn("sweeping attachments", self.attachments.sweep())
 

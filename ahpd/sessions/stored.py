@@ -79,6 +79,9 @@ def read_session(
     listed = [row["resource"] for row in state["chats"] if row["resource"] in chats]
     if not listed:
         raise ValueError("there is no record of any of its chats")
+    for uri in listed:
+        if chats[uri].state["resource"] != uri:
+            raise ValueError(f"what is kept of {uri} is of {chats[uri].state['resource']}")
     if not running_on:
         _align(session, [chats[uri].state for uri in listed])
         _fail_creation(session, [chats[uri].state for uri in listed])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from twisted.logger import Logger
 
-from ahpd.interfaces import DropChannel, DropSession, StoreFailure, Write
+from ahpd.interfaces import DropChannel, DropSession, IAgent, SessionRow, StoreFailure, Write
 from ahpd.protocol.errors import RpcError, internal_error
 from ahpd.protocol.timestamps import instant
 from ahpd.sessions.entry import Entry
@@ -73,18 +73,32 @@ def _mend(registry: "SessionRegistry", entry: Entry[Session]) -> None:
 def wake(registry: "SessionRegistry", entry: Entry[Session]) -> Session:
     """Hold a session that is asleep. Raises `RpcError` -32603 where it cannot be read."""
     agent = registry.agents.get(entry.provider) or MissingAgent(entry.provider)
+    row, stored = entry.row(), None
     try:
         records = registry.journals.store.read(entry.identifier)
         stored = read_session(records, agent.abilities.resume, entry.known)
+        session = _held(registry, entry, agent, stored)
     except (StoreFailure, ValueError) as failure:
+        _let_go(registry, entry, row, stored)
         log.error("{uri} cannot be read: {words}", uri=entry.uri, words=str(failure))
         raise internal_error(f"{entry.uri} cannot be read: {failure}") from None
     except Exception as broken:  # a record of something else: no reason for a host not to start
+        _let_go(registry, entry, row, stored)
         kind = type(broken).__name__
         log.error("{uri} cannot be read: {kind}: {error}", uri=entry.uri, kind=kind, error=broken)
         raise internal_error(f"{entry.uri} cannot be read; the host's log says why") from None
-    _expect(registry, entry, stored)
+    registry.woken()
+    return session
+
+
+def _held(
+    registry: "SessionRegistry", entry: Entry[Session], agent: IAgent, stored: StoredSession
+) -> Session:
+    """The session that was read, held. Raises whatever a record of something else makes of it."""
     state = stored.session.state
+    if state["provider"] != entry.provider:
+        raise ValueError(f"it is of agent {state['provider']}, its row of {entry.provider}")
+    _expect(registry, entry, stored)
     session = Session(registry.world, registry.catalogue, agent, state, entry.uri, entry.created_at)
     session.ready = state["lifecycle"] == "ready"
     session.workers = registry.workers
@@ -92,14 +106,38 @@ def wake(registry: "SessionRegistry", entry: Entry[Session]) -> Session:
         registry.open_chats[chat.channel] = session.open_chat(chat.state, chat.facts)
     if stored.annotations is not None:
         session.open_annotations(stored.annotations.state)
+    for chat in stored.chats:
+        if chat.cut is not None:
+            registry.open_chats[chat.channel].rewind(chat.cut.get("turnId"))
     registry.catalogue.wake(entry, session)
     entry.announced = entry.announced or state["lifecycle"] != "creating"
     if stored.changed:
         _drop(registry, *stored.gone)
         registry.catalogue.moved(session)
     session.movable.sync_all(session)  # moves may have been turned on or off since
-    registry.woken()
+    entry.row()  # whoever lists or keeps it makes one
     return session
+
+
+def _let_go(
+    registry: "SessionRegistry",
+    entry: Entry[Session],
+    row: SessionRow,
+    stored: StoredSession | None,
+) -> None:
+    """Hold nothing of a session whose record makes none: it stays asleep, as its row says."""
+    company = registry.world.company()
+    if entry.session is not None and company is not None:
+        company.let_go(entry.session)
+    entry.session = None
+    if entry.flush is not None:
+        entry.flush.cancel()
+        entry.flush = None
+    entry.lie_down(row)
+    for channel in () if stored is None else stored.channels:
+        registry.open_chats.pop(channel.channel, None)
+        registry.world.store.release(channel.channel)
+        registry.journals.leave(channel.channel)
 
 
 def _expect(registry: "SessionRegistry", entry: Entry[Session], stored: StoredSession) -> None:

@@ -24,14 +24,16 @@ LARGE: Final = 64 * 1024
 class Shared:
     """A `LARGE` value that is JSON already, and is part of a message without being copied."""
 
-    __slots__ = ("data",)
+    __slots__ = ("parts",)
 
-    def __init__(self, data: bytes) -> None:
-        self.data = data
+    def __init__(self, *parts: bytes) -> None:
+        self.parts = parts
 
 
-def encoded(data: bytes) -> Encoded | Shared:
+def encoded(data: "bytes | InParts") -> Encoded | Shared:
     """JSON that many messages may hold, to be put into each as it is."""
+    if isinstance(data, InParts):
+        return Shared(*data)
     return Shared(data) if len(data) > LARGE else Encoded(data)
 
 
@@ -44,7 +46,7 @@ def _hook(value: Any) -> Any:
     if isinstance(value, GrowingText):
         return str(value)
     if isinstance(value, Shared):
-        return Encoded(value.data)
+        return Encoded(b"".join(value.parts))
     raise TypeError(f"{type(value).__name__} is not a JSON value")
 
 
@@ -110,11 +112,11 @@ class Frame:
 
 def message_frame(message: Any) -> Frame:
     """A frame of a message that goes to one connection. What is `Shared` in it is not copied."""
-    shared: list[bytes] = []
+    shared: list[Sequence[bytes]] = []
 
     def hook(value: Any) -> Any:
         if isinstance(value, Shared):
-            shared.append(value.data)
+            shared.append(value.parts)
             return _GAP
         return _hook(value)
 
@@ -122,7 +124,9 @@ def message_frame(message: Any) -> Frame:
     if not shared:
         return Frame(whole)
     between = whole.split(_GAP_BYTES)
-    parts = [part for pair in zip(between, shared, strict=False) for part in pair]
+    parts: list[bytes] = []
+    for before, value in zip(between, shared, strict=False):
+        parts += (before, *value)
     return Frame(*parts, between[-1])
 
 

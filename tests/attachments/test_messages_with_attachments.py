@@ -248,6 +248,39 @@ def test_an_attached_chat_stays_one_for_clients_and_is_a_pointer_for_the_backend
     assert "Person: see this" in taken["modelRepresentation"]
 
 
+@pytest.mark.parametrize("named", [S1, ROOT, f"{S1}/annotations", "ahp-chat:/nobodys", "", "\0"])
+def test_an_attachment_that_names_no_chat_is_said_as_it_was_sent(host, client, named):
+    sent = {"type": "chat", "label": "First", "resource": named}
+    start(host, client, "t1", sent)
+    [turn] = client.plain_state(default_chat(client))["turns"]
+    assert turn["state"] == "complete"
+    assert turn["message"]["attachments"] == [sent]
+    [taken] = requests(host)[-1].attachments
+    assert taken["modelRepresentation"] == "The message refers to another chat: First"
+
+
+def test_an_attached_chat_of_a_session_asleep_is_pinned_and_told_like_any_other(tmp_path):
+    first = MemoryHost(data_directory=tmp_path)
+    probe = first.connect("c1", ROOT)
+    first.run(probe.request("createSession", channel=S1))
+    lead = first.store.state(S1)["defaultChat"]
+    start(first, probe, "t1", chat=lead)
+    first.stop()
+    host = MemoryHost(data_directory=tmp_path, kept=first.kept, clock=first.clock, ids=first.ids)
+    probe = host.connect("c1", ROOT)
+    host.run(probe.request("createSession", channel="ahp-session:/s2"))
+    chat = host.store.state("ahp-session:/s2")["defaultChat"]
+    host.run(probe.subscribe(chat))
+    assert not host.store.is_open(lead)
+    sent = {"type": "chat", "label": "First", "resource": lead}
+    start(host, probe, "t2", sent, chat=chat)
+    [turn] = probe.plain_state(chat)["turns"]
+    assert turn["message"]["attachments"] == [sent | {"endTurn": "t1"}]
+    [taken] = requests(host)[-1].attachments
+    assert "Person: see this" in taken["modelRepresentation"]
+    host.stop()
+
+
 @pytest.mark.parametrize("end", ["t1", "nowhere"])
 def test_a_pin_nobody_can_honour_ends_the_turn_before_the_backend_has_it(host, client, end):
     lead, chat = default_chat(client), second_chat(host, client)

@@ -68,6 +68,24 @@ def resumable(turn):
 
 
 @implementer(ISubscriber)
+class Ear:
+    """Hears one host for an account, for as long as that is the host it is about."""
+
+    def __init__(self, account, store):
+        self.account = account
+        self.store = store
+
+    def deliver(self, envelope):
+        if self.account.store is self.store:
+            self.account.heard(decode(envelope.body))
+
+    def notify(self, channel, method, frame):
+        pass
+
+    def lagging(self):
+        return False
+
+
 class Account:
     """What was said by one host after another on the same store.
 
@@ -105,33 +123,30 @@ class Account:
         self.store = store
         opened, closed, released, watchers = store.open, store.close, store.release, store.watchers
 
+        ear = Ear(self, store)
+
         def open_(channel, kind, state, observer=None, journal=None):
             opened(channel, kind, state, observer, journal)
-            store.subscribe(channel, self)
-            self.opened(channel, kind, plain(state))
+            store.subscribe(channel, ear)
+            if self.store is store:
+                self.opened(channel, kind, plain(state))
 
         def close(channel):
-            if store.is_open(channel):
+            if store.is_open(channel) and self.store is store:
                 self.closed(channel)
-            store.unsubscribe(channel, self)
+            store.unsubscribe(channel, ear)
             closed(channel)
 
         def release(channel):
-            if store.is_open(channel):
+            if store.is_open(channel) and self.store is store:
                 self.asleep[channel] = plain(store.state(channel))
             released(channel)  # and heard all the same: a stop is said to nobody's waking
 
         store.open, store.close, store.release = open_, close, release
         for channel in self.asleep:
-            store.subscribe(channel, self)
+            store.subscribe(channel, ear)
         # This reader keeps no session awake.
-        store.watchers = lambda channel: tuple(w for w in watchers(channel) if w is not self)
-
-    def notify(self, channel, method, frame):
-        pass
-
-    def lagging(self):
-        return False
+        store.watchers = lambda channel: tuple(w for w in watchers(channel) if w is not ear)
 
     def opened(self, channel, kind, state):
         before = self.asleep.pop(channel, None)
@@ -180,8 +195,8 @@ class Account:
 
     # -- what is said -----------------------------------------------------------------
 
-    def deliver(self, envelope):
-        said = decode(envelope.body)
+    def heard(self, said):
+        """An envelope (schema: ActionEnvelope), in its place among all of them."""
         if "rejectionReason" in said or said["channel"] == ROOT:
             return
         action, origin = said["action"], said.get("origin")
@@ -427,6 +442,7 @@ class Account:
             chat.running.clear()
             chat.displaced.clear()
             chat.starts_next = chat.unread_owed = False
+        self.store = None
 
 
 #: Stands for whatever a field comes back as.

@@ -208,12 +208,14 @@ class SessionsModel(RuleBasedStateMachine):
 
     # -- the network -----------------------------------------------------------------
 
-    @rule(name=clients)
+    @rule(name=clients, what=st.sampled_from(["drops", "comes_back", "watches", "looks_away"]))
+    def a_client(self, name, what):
+        getattr(self, what)(name)
+
     def drops(self, name):
         if self.probes[name].connected:
             self.host.cut(self.probes[name])
 
-    @rule(name=clients)
     def comes_back(self, name):
         probe = self.probes[name]
         if not probe.connected:
@@ -224,9 +226,8 @@ class SessionsModel(RuleBasedStateMachine):
                 self.host.attach(probe)
                 self.host.run(probe.initialize(subscriptions=[ROOT]))
 
-    @rule(name=clients)
     def watches(self, name):
-        """A client watches whatever there is."""
+        """It watches whatever there is."""
         probe = self.probes[name]
         if not probe.connected:
             return
@@ -239,7 +240,6 @@ class SessionsModel(RuleBasedStateMachine):
         if channel not in probe.subscriptions:
             self.host.run(probe.subscribe(channel))
 
-    @rule(name=clients)
     def looks_away(self, name):
         probe = self.probes[name]
         for channel in tuple(probe.subscriptions) if probe.connected else ():
@@ -265,7 +265,9 @@ class SessionsModel(RuleBasedStateMachine):
         return sorted(self.account.chats)
 
     def any_chat(self, data):
-        return data.draw(st.sampled_from(self.chats()))
+        """One of all of them; one with a turn more often than that."""
+        running = [chat.uri for chat in self.account.chats.values() if chat.active is not None]
+        return data.draw(st.sampled_from([*self.chats(), *sorted(running)]))
 
     def state(self, channel):
         """A channel's state; a session that is asleep is woken for it."""
@@ -305,11 +307,6 @@ class SessionsModel(RuleBasedStateMachine):
         if made is not None and watched:
             self.watches(name)
 
-    @rule(name=clients, data=st.data())
-    def disposes_of_a_session(self, name, data):
-        session = data.draw(st.sampled_from([*SESSIONS, *self.known()]))
-        self.attempt(name, "disposeSession", channel=session)
-
     @precondition(lambda self: self.account.sessions)
     @rule(
         name=clients,
@@ -334,9 +331,15 @@ class SessionsModel(RuleBasedStateMachine):
             assert copied == turns[: turns.index(turn) + 1]
 
     @precondition(lambda self: self.account.chats)
-    @rule(name=clients, data=st.data())
-    def disposes_of_a_chat(self, name, data):
+    @rule(name=clients, data=st.data(), what=st.sampled_from(["session", "chat", "chat"]))
+    def something_is_disposed_of(self, name, data, what):
         chat = self.any_chat(data)
+        if what == "session":
+            self.attempt(name, "disposeSession", channel=self.account.owners[chat])
+        else:
+            self.disposes_of_a_chat(name, chat)
+
+    def disposes_of_a_chat(self, name, chat):
         session = self.account.owners[chat]
         lead = self.state(session)["defaultChat"]
         if self.attempt(name, "disposeChat", channel=chat) is not None:
@@ -413,15 +416,14 @@ class SessionsModel(RuleBasedStateMachine):
         else:
             assert identifier not in self.account.known
 
-    @precondition(lambda self: self.account.chats)
+    @precondition(lambda self: any(chat.waiting for chat in self.account.chats.values()))
     @rule(name=clients, data=st.data())
     def takes_a_message_back(self, name, data):
-        chat = self.account.chats[self.any_chat(data)]
+        waits = [chat.uri for chat in self.account.chats.values() if chat.waiting]
+        chat = self.account.chats[data.draw(st.sampled_from(sorted(waits)))]
         waiting = [("queued", each) for each in chat.queue]
         if chat.steering is not None:
             waiting.append(("steering", chat.steering))
-        if not waiting:
-            return
         kind, identifier = data.draw(st.sampled_from(waiting))
         action = {"type": "chat/pendingMessageRemoved", "kind": kind, "id": identifier}
         if self.perform(name, chat.uri, action):
@@ -432,13 +434,14 @@ class SessionsModel(RuleBasedStateMachine):
             assert not self.withdraws
             assert identifier == chat.steering
 
-    @precondition(lambda self: self.account.chats)
+    @precondition(lambda self: any(chat.queue for chat in self.account.chats.values()))
     @rule(name=clients, data=st.data())
     def reorders_the_queue(self, name, data):
-        chat = self.account.chats[self.any_chat(data)]
-        if chat.queue:
-            action = {"type": "chat/queuedMessagesReordered", "order": chat.queue[::-1]}
-            self.perform(name, chat.uri, action)
+        waits = [chat.uri for chat in self.account.chats.values() if chat.queue]
+        chat = self.account.chats[data.draw(st.sampled_from(sorted(waits)))]
+        order = data.draw(st.permutations(chat.queue))
+        action = {"type": "chat/queuedMessagesReordered", "order": order}
+        assert not self.perform(name, chat.uri, action) or chat.queue in (order, order[1:])
 
     @precondition(lambda self: self.account.chats)
     @rule(
@@ -469,9 +472,17 @@ class SessionsModel(RuleBasedStateMachine):
         data=st.data(),
         act=st.sampled_from(["draft", "read", "archive", "title"]),
         on=st.booleans(),
+        of=st.sampled_from(["chat", "session"]),
     )
-    def marks_a_chat(self, name, data, act, on):
-        chat, number = self.any_chat(data), next(self.ids)
+    def marks(self, name, data, act, on, of):
+        if of == "chat":
+            self.marks_a_chat(name, self.any_chat(data), act, on)
+        elif act != "draft":
+            session = data.draw(st.sampled_from([*SESSIONS, *self.known()]))
+            self.marks_a_session(name, session, act, on)
+
+    def marks_a_chat(self, name, chat, act, on):
+        number = next(self.ids)
         message = {"text": f"draft {number}", "origin": {"kind": "user"}}
         action = {
             "draft": {"type": "chat/draftChanged", "draft": message},
@@ -486,11 +497,26 @@ class SessionsModel(RuleBasedStateMachine):
             assert act != "draft" or state["draft"] == message
             assert act != "title" or state["title"] == f"title {number}"
 
-    @precondition(lambda self: self.account.chats)
+    def marks_a_session(self, name, session, act, on):
+        number = next(self.ids)
+        action = {
+            "title": {"type": "session/titleChanged", "title": f"title {number}"},
+            "read": {"type": "session/isReadChanged", "isRead": on},
+            "archive": {"type": "session/isArchivedChanged", "isArchived": on},
+        }[act]
+        if self.perform(name, session, action) and act == "title":
+            assert self.state(session)["title"] == f"title {number}"
+
+    def asked(self):
+        """The chats that wait for a person."""
+        states = [self.host.store.find(chat) for chat in self.chats()]
+        return [s["resource"] for s in states if s and s["status"] & ACTIVITY == INPUT_NEEDED]
+
+    @precondition(lambda self: self.asked())
     @rule(data=st.data(), both=st.booleans())
     def answers_what_waits(self, data, both):
         """One client approves and the other denies; one of the two counts, and both are told."""
-        chat = self.any_chat(data)
+        chat = data.draw(st.sampled_from(self.asked()))
         active = self.state(chat).get("activeTurn") or {"responseParts": []}
         for part in active["responseParts"]:
             call = part.get("toolCall") or {}
@@ -514,28 +540,19 @@ class SessionsModel(RuleBasedStateMachine):
                 }
                 self.perform("bob", chat, action)
 
-    @rule(
-        name=clients,
-        data=st.data(),
-        act=st.sampled_from(["title", "read", "archive"]),
-        on=st.booleans(),
-    )
-    def marks_a_session(self, name, data, act, on):
-        session = data.draw(st.sampled_from([*SESSIONS, *self.known()]))
-        number = next(self.ids)
-        action = {
-            "title": {"type": "session/titleChanged", "title": f"title {number}"},
-            "read": {"type": "session/isReadChanged", "isRead": on},
-            "archive": {"type": "session/isArchivedChanged", "isArchived": on},
-        }[act]
-        if self.perform(name, session, action) and act == "title":
-            assert self.state(session)["title"] == f"title {number}"
-
     @precondition(lambda self: self.gates)
     @rule(which=st.integers(0, 5))
     def an_agent_goes_on(self, which):
         self.gates.pop(which % len(self.gates)).open()
         self.host.settle()
+
+    @precondition(lambda self: self.gates)
+    @rule(steps=st.integers(1, 6))
+    def the_latest_turn_goes_on(self, steps):
+        """Far enough to end, often: what waits behind it goes next."""
+        for _ in range(steps):
+            if self.gates:
+                self.an_agent_goes_on(-1)
 
     # -- what holds ----------------------------------------------------------------------
 

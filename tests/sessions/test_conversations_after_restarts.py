@@ -5,6 +5,7 @@ import pytest
 from ahpd.interfaces import AgentAbilities, AgentFailure, ConversationPoint
 from ahpd.testing import agents as scripts
 from ahpd.testing.agents import ConversationsAgent, Gate
+from ahpd.testing.failing_store import FailingStore
 
 ABILITIES = AgentAbilities(steering=True, resume=True, reopens=True)
 
@@ -133,3 +134,52 @@ def test_a_session_that_fell_asleep_goes_on_with_its_conversation(host, agent, t
     assert host.service.registry.chats() == ()
     assert resumed(host, agent, three) == ConversationPoint(conversation="c1")
     assert len(host.turns(three)) == 4
+
+
+# -- between a truncation and what the host makes of it -----------------------------------
+
+
+@pytest.fixture
+def full(sessions_host, agent):
+    host = sessions_host(agents={"scripted": agent}, kept=FailingStore())
+    host.session()
+    agent.then(ends_at("p1"), ends_at("p2"))
+    for turn_id in ("t1", "t2"):
+        host.turn(host.chat(), turn_id=turn_id)
+    host.pass_time(60)
+    return host
+
+
+def cut_unkept(host, **named):
+    """Truncate, with nothing kept behind the truncation itself."""
+    host.kept.spare = 1
+    host.dispatch(host.chat(), "chat/truncated", **named)
+    host.kept.spare, host.kept.full = None, False
+
+
+def test_a_host_that_ends_behind_a_truncation_makes_the_cut_when_it_is_back(full, agent):
+    chat = full.chat()
+    cut_unkept(full, turnId="t1")
+    for _ in range(2):
+        full.crash()
+        assert [turn["id"] for turn in full.turns(chat)] == ["t1"]
+    assert resumed(full, agent, chat) == ConversationPoint(conversation="c1", point="p1")
+
+
+def test_one_that_ends_behind_a_truncation_of_everything_begins_anew(full, agent):
+    chat = full.chat()
+    cut_unkept(full)
+    full.crash()
+    assert full.turns(chat) == []
+    agent.deleted.clear()  # that was done, and not kept to be done
+    assert resumed(full, agent, chat) is None
+    assert agent.deleted == ["c1"]
+
+
+@pytest.mark.logs_failures
+def test_a_cut_the_disk_had_no_room_for_is_kept_with_what_comes_next(full, agent):
+    chat = full.chat()
+    cut_unkept(full, turnId="t1")
+    full.pass_time(60)
+    full.crash()
+    assert resumed(full, agent, chat) == ConversationPoint(conversation="c1", point="p1")

@@ -1,5 +1,7 @@
 """`moveChat`: another place in the session, another session, or a session of its own."""
 
+from contextlib import suppress
+
 import pytest
 
 from ahpd.interfaces import AgentAbilities, AgentFailure, StoreFailure
@@ -9,6 +11,7 @@ from ahpd.protocol.status import IS_ARCHIVED, IS_READ
 from ahpd.protocol.uris import ROOT
 from ahpd.testing import agents as scripts
 from ahpd.testing.agents import ScriptedAgent
+from ahpd.testing.failing_store import FailingStore
 
 S1, S2, C2, C3, C4 = (
     "ahp-session:/s1",
@@ -560,6 +563,19 @@ def test_workers_go_along_to_a_new_session(two):
     assert two.state(made)["status"] & IS_ARCHIVED == 0
 
 
+def test_the_folders_a_chat_brought_along_are_those_of_a_session_of_its_own(host):
+    switch(host)
+    started(host)
+    host.session(S2, workingDirectories=["file:///b"])
+    host.turn(host.chat(S2))
+    add(host, C2)
+    move(host, C2, S2)
+    made = move(host, C2)["session"]
+    assert host.state(made)["workingDirectories"] == ["file:///a"]
+    host.turn(C2, "more")
+    assert host.agent.chats[-1].start.working_directories == ("file:///a",)
+
+
 # -- on disk first -----------------------------------------------------------------------------
 
 
@@ -581,6 +597,33 @@ def test_a_move_that_cannot_be_kept_changes_nothing(two, monkeypatch):
     two.turn(C2, "more")
     assert "session/chatUpdated" in two.kinds(S1)
     assert move(two, C2) == {"session": "ahp-session:/kept-c2"}
+
+
+@pytest.mark.parametrize("spare", range(8))
+def test_wherever_the_host_ends_in_a_move_the_chat_is_in_one_session_and_in_its_folders(
+    sessions_host, spare
+):
+    host = sessions_host(agents={"scripted": scripted()}, kept=FailingStore())
+    host.agent = host.agents["scripted"]
+    switch(host)
+    started(host)
+    host.session(S2, workingDirectories=["file:///b"])
+    host.turn(host.chat(S2))
+    add(host, C2)
+    host.pass_time(60)
+    host.kept.spare = spare
+    with suppress(RpcError):
+        move(host, C2, S2)
+    assert C2 in listed(host, host.service.find_chat(C2).owner.uri)
+    host.kept.spare, host.kept.full = None, False
+    host.crash()
+    holders = [session for session in (S1, S2) if C2 in listed(host, session)]
+    assert holders == [host.service.find_chat(C2).owner.uri]
+    rows = {row["resource"]: row for row in host.listing({})["items"]}
+    for session in (S1, S2):
+        assert [each["resource"] for each in rows[session]["chats"]] == listed(host, session)
+    host.turn(C2, "more")
+    assert host.agent.chats[-1].start.working_directories == ("file:///a",)
 
 
 @pytest.mark.parametrize("ends", ["crash", "restart"])

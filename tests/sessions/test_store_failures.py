@@ -1,5 +1,7 @@
 """A disk that is full: what cannot be saved is not said, turns fail in words, the host lives."""
 
+from contextlib import suppress
+
 import pytest
 
 from ahpd.protocol.errors import RpcError
@@ -7,6 +9,7 @@ from ahpd.protocol.status import IS_READ
 from ahpd.testing import agents as scripts
 from ahpd.testing.agents import Gate
 from ahpd.testing.failing_store import FailingStore
+from ahpd.wire.codec import decode, encode
 
 S1, C2 = "ahp-session:/s1", "ahp-chat:/c2"
 
@@ -173,3 +176,56 @@ def test_a_session_that_cannot_be_read_is_said_and_troubles_no_other(host, chat)
     assert host.service.find(other) is not None
     host.restart()
     assert len(host.listing({})["items"]) == 2
+
+
+@pytest.mark.parametrize("spare", range(4))
+def test_wherever_the_host_ends_in_it_a_chat_is_closed_whole_or_not_at_all(host, chat, spare):
+    host.turn(chat)
+    host.service.create_chat({"channel": S1, "chat": C2})
+    host.turn(C2)
+    host.pass_time(60)
+    host.kept.spare = spare
+    if spare == 0:
+        with pytest.raises(RpcError, match="could not be saved"):
+            host.wait(host.service.dispose_chat(C2))
+    else:
+        host.wait(host.service.dispose_chat(C2))
+    host.kept.spare, host.kept.full = None, False
+    host.crash()
+    [row] = host.listing({})["items"]
+    assert [each["resource"] for each in row["chats"]] == ([chat, C2] if spare == 0 else [chat])
+    assert (host.service.find_chat(C2) is not None) == (spare == 0)
+    assert host.kept.session_of(C2) == ("s1" if spare == 0 else None)
+
+
+RECORDS = ("provider", "title", "status", "lifecycle", "chats", "activeClients", "config")
+CHATS = ("resource", "title", "status", "modifiedAt", "origin")
+
+
+@pytest.mark.parametrize(
+    ("which", "field"), [*(("session", name) for name in RECORDS), *(("chat", n) for n in CHATS)]
+)
+@pytest.mark.parametrize("value", [None, 7, {"x": "y"}])
+@pytest.mark.parametrize("entries", [(), (b"{}",)])
+def test_a_record_of_something_else_costs_no_other_session(
+    host, chat, which, field, value, entries
+):
+    host.turn(chat)
+    other = host.session("ahp-session:/s2")
+    host.turn(host.chat(other))
+    host.restart()
+    record = host.kept._channels[S1 if which == "session" else chat]
+    head = decode(record.head)
+    before = head["state"].pop(field, None)
+    if value is not None and type(value) is not type(before):
+        head["state"][field] = value
+    record.head, record.entries = encode(head), list(entries)
+    for _ in range(2):
+        host.crash()  # it begins again all the same
+        assert len(host.listing({})["items"]) == 2
+        for _ in range(2):
+            with suppress(RpcError):  # some of it is missed by nobody
+                host.service.find(S1)
+        assert host.state(other)["chats"]
+        host.turn(host.chat(other))
+        host.pass_time(60)
