@@ -121,6 +121,21 @@ def make_host(
         raise
 
 
+@attrs.frozen(kw_only=True, eq=False)
+class Ground:
+    """What every part of one host stands on."""
+
+    settings: Settings
+    reactor: Any
+    now: Callable[[], datetime]
+    ids: Callable[[], str]
+    kept: ISessionStore
+    scheduler: Scheduler
+    store: ChannelStore
+    supervisor: ProcessSupervisor
+    clients: ClientRegistry
+
+
 def _make_host(
     settings: Settings,
     reactor: Any,
@@ -129,51 +144,83 @@ def _make_host(
     ids: Callable[[], str],
     kept: ISessionStore,
 ) -> Host:
-    tree = ServiceTree(reactor, NAME)
     scheduler = Scheduler(reactor)
-    store = ChannelStore(settings.replay_bytes)
-    supervisor = ProcessSupervisor(reactor, secrets=settings.secrets)
+    ground = Ground(
+        settings=settings,
+        reactor=reactor,
+        now=now,
+        ids=ids,
+        kept=kept,
+        scheduler=scheduler,
+        store=ChannelStore(settings.replay_bytes),
+        supervisor=ProcessSupervisor(reactor, secrets=settings.secrets),
+        clients=ClientRegistry(scheduler),
+    )
     if agents is None:
-        agents = configured_agents(settings, reactor, supervisor)
-    root = RootService(store, agents.values(), settings.client_queue_bytes, settings.replay_bytes)
+        agents = configured_agents(settings, reactor, ground.supervisor)
     folder = attachments_folder(settings, ids)
+    root = RootService(
+        ground.store, agents.values(), settings.client_queue_bytes, settings.replay_bytes
+    )
+    sessions = make_sessions(ground, agents, folder)
+    root.on_config = sessions.moves.switched
+    hub = serve(ground, agents, root, sessions)
+    return _listening(ground, folder, sessions, hub)
+
+
+def make_sessions(
+    ground: Ground, agents: Mapping[str, IAgent], folder: AttachmentsFolder | None
+) -> SessionsService:
+    """The sessions' side, with the attachments in `folder`; None keeps none."""
+    settings = ground.settings
     attachments = None
     if folder is not None:
         attachments = Attachments(
-            AttachmentFiles(folder.path, ids),
-            in_thread(reactor),
+            AttachmentFiles(folder.path, ground.ids),
+            in_thread(ground.reactor),
             lambda uri: _chat_state(sessions, uri),
-            ClientResources(lambda: hub.peers),
+            ClientResources(ground.clients),
             settings.attachment_fetch_limit_bytes,
             lambda: sessions.registry.catalogue.identifiers,
         )
-    clients = ClientRegistry(scheduler)
     sessions = SessionsService(
-        store,
+        ground.store,
         agents,
-        scheduler,
-        now=now,
-        ids=ids,
+        ground.scheduler,
+        now=ground.now,
+        ids=ground.ids,
         delta_window_ms=settings.delta_window_ms,
         attachments=attachments,
-        clients=clients,
+        clients=ground.clients,
         delete_closed=settings.closed_chats == "delete",
         record=host_record(settings),
-        kept=kept,
+        kept=ground.kept,
         sleep_after=settings.session_idle_seconds,
         idle_release=settings.agent_idle_seconds,
     )
-    root.on_config = sessions.moves.switched
+    return sessions
+
+
+def make_completer(ground: Ground) -> Completer:
+    """What completes a word somebody types, off the reactor's thread."""
     # A reactor that watches no pipes, a test's clock, runs no programs.
-    programs = Programs(supervisor, reactor) if IReactorFDSet.providedBy(reactor) else None
-    workspace = WorkspaceFiles(scheduler, in_thread(reactor), programs)
-    completer = Completer(workspace, in_thread(reactor))
-    hub = serve(settings, scheduler, store, root, clients, sessions, agents, completer)
+    runs = IReactorFDSet.providedBy(ground.reactor)
+    programs = Programs(ground.supervisor, ground.reactor) if runs else None
+    thread = in_thread(ground.reactor)
+    return Completer(WorkspaceFiles(ground.scheduler, thread, programs), thread)
+
+
+def _listening(
+    ground: Ground, folder: AttachmentsFolder | None, sessions: SessionsService, hub: PeerHub
+) -> Host:
+    """The tree of services, each standing on the ones before it, and the ways in."""
+    settings, reactor = ground.settings, ground.reactor
     router = Router(NAME, __version__, SUPPORTED)
-    services: list[Service] = [scheduler, StoreUpkeep(kept, scheduler), store]
+    upkeep = StoreUpkeep(ground.kept, ground.scheduler)
+    services: list[Service] = [ground.scheduler, upkeep, ground.store]
     peers: IPeerFactory = hub
     if settings.wire is not None:
-        wire = WireLog(settings.wire, scheduler, lambda: now().timestamp())
+        wire = WireLog(settings.wire, ground.scheduler, lambda: ground.now().timestamp())
         peers = wire.wrap(hub)
         services.append(wire)
     services.append(hub)
@@ -186,14 +233,15 @@ def _make_host(
         services.append(stdio)
     if folder is not None:
         services.append(folder)
-    services += [supervisor, sessions, Routes(router)]
+    services += [ground.supervisor, sessions, Routes(router)]
+    tree = ServiceTree(reactor, NAME)
     for service in services:
         service.setServiceParent(tree)
     ready = Deferred.fromCoroutine(_ready(listener))
     ended: Deferred[str] = Deferred()
     if stdio is not None and listener is None:
         ended = Deferred.fromCoroutine(stdio.when_ended())
-    return Host(tree, ready, ended, hub, store, sessions, kept)
+    return Host(tree, ready, ended, hub, ground.store, sessions, ground.kept)
 
 
 def configured_agents(
@@ -243,16 +291,13 @@ def policy(settings: Settings) -> Policy:
 
 
 def serve(
-    settings: Settings,
-    scheduler: Scheduler,
-    store: ChannelStore,
-    root: RootService,
-    clients: ClientRegistry,
-    sessions: SessionsService,
+    ground: Ground,
     agents: Mapping[str, IAgent],
-    completer: Completer,
+    root: RootService,
+    sessions: SessionsService,
 ) -> PeerHub:
     """The connections' side: which channels there are, which commands, who decides on actions."""
+    store, clients = ground.store, ground.clients
     directory = ChannelDirectory(store)
     dispatcher = Dispatcher(store, directory)
     dispatcher.register(ChannelKind.ROOT, root)
@@ -269,7 +314,7 @@ def serve(
     def describe() -> State:
         return {
             "serverInfo": {"name": NAME, "version": __version__, "title": "ahpd"},
-            "defaultDirectory": settings.default_directory.as_uri(),
+            "defaultDirectory": ground.settings.default_directory.as_uri(),
             "completionTriggerCharacters": list(TRIGGERS),
             # A window names a session's next chat as the session's default one is named.
             "_meta": {CHAT_URIS: True},
@@ -281,15 +326,15 @@ def serve(
         if peer.record is not None:
             presence.gone(peer.record.client_id)
 
-    hub = PeerHub(scheduler, store, clients, root.client_queue_bytes, gone)
+    hub = PeerHub(ground.scheduler, store, clients, root.client_queue_bytes, gone)
     hub.serve(
         {
             **handshake.commands(),
             **subscriptions.commands(),
             **session_commands(sessions),
             **chat_commands(sessions),
-            **completion_commands(completer, store, directory, sessions),
-            **config_commands(sessions, agents, scheduler),
+            **completion_commands(make_completer(ground), store, directory, sessions),
+            **config_commands(sessions, agents, ground.scheduler),
         },
         {**subscriptions.notifications(), **dispatcher.notifications()},
     )

@@ -3,14 +3,13 @@
 import pytest
 from twisted.internet.defer import Deferred
 
-from ahpd.interfaces import ClientRecord
 from ahpd.peers.resources import ClientResources
 from ahpd.protocol.errors import RpcError
 
 
 class Connection:
     def __init__(self, client_id, answer):
-        self.record = None if client_id is None else ClientRecord(client_id=client_id, version="1")
+        self.client_id = client_id
         self.answer = answer
         self.asked = []
 
@@ -19,9 +18,17 @@ class Connection:
         return self.answer
 
 
+class Clients:
+    def __init__(self, open_now):
+        self.open_now = open_now
+
+    def connections(self, client_id):
+        return [each for each in self.open_now if each.client_id == client_id]
+
+
 def read(*connections, client="c1"):
     results = []
-    reading = ClientResources(lambda: connections).read(client, "x:/y")
+    reading = ClientResources(Clients(connections)).read(client, "x:/y")
     Deferred.fromCoroutine(reading).addBoth(results.append)
     if hasattr(results[0], "raiseException"):
         results[0].raiseException()
@@ -30,11 +37,11 @@ def read(*connections, client="c1"):
 
 def test_the_newest_connection_of_the_client_is_asked():
     old, new = Connection("c1", {"data": "old"}), Connection("c1", {"data": "new"})
-    other, strange = Connection("c2", {}), Connection(None, {})
-    assert read(old, new, other, strange) == {"data": "new"}
+    other = Connection("c2", {})
+    assert read(old, new, other) == {"data": "new"}
     params = {"channel": "ahp-root://", "uri": "x:/y", "encoding": "base64"}
     assert new.asked == [("resourceRead", params)]
-    assert [old.asked, other.asked, strange.asked] == [[], [], []]
+    assert [old.asked, other.asked] == [[], []]
 
 
 def test_a_client_that_is_not_here_or_answers_nothing_to_use_fails_in_words():
