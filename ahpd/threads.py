@@ -7,8 +7,11 @@ from twisted.internet.defer import succeed
 from twisted.internet.interfaces import IReactorThreads
 from twisted.internet.threads import deferToThreadPool
 
+#: Does blocking work elsewhere: `run(work)` is its result, later.
+InThread = Callable[[Callable[[], Any]], Awaitable[Any]]
 
-def in_thread(reactor: Any) -> Callable[[Callable[[], Any]], Awaitable[Any]]:
+
+def in_thread(reactor: Any) -> InThread:
     """`run(work)` does `work` in the reactor's thread pool and is its result.
 
     A reactor that has no threads, a test's clock, has it done at once. What `work` raises

@@ -6,9 +6,8 @@ The order is that of a crash at any moment: a file is known to be named before t
 kept, and is forgotten to be named before it goes; what a crash left is swept at the start.
 """
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any
 
 from twisted.logger import Logger
 
@@ -18,11 +17,9 @@ from ahpd.attachments.shared import SharedFiles
 from ahpd.interfaces import StoreFailure
 from ahpd.protocol import State
 from ahpd.protocol.uris import session_id
+from ahpd.threads import InThread
 
 log = Logger()
-
-#: Does blocking work elsewhere: `run(work)` is its result, later.
-InThread = Callable[[Callable[[], Any]], Awaitable[Any]]
 
 
 class Leaving:
@@ -118,7 +115,11 @@ class Leaving:
                 keep = {name.partition("/")[2] for name in shared if name.startswith(f"{orphan}/")}
                 swept += await self._in_thread(partial(self._files.sweep, orphan, keep))
         except OSError as error:
-            log.warn("attachments left behind stay: {why}", why=error.strerror or str(error))
+            log.warn(
+                "attachments left behind stay: {path}: {why}",
+                path=str(error.filename or self._files.root),
+                why=error.strerror or str(error),
+            )
         else:
             if swept:
                 log.info("removed the attachments of {count} sessions that are gone", count=swept)

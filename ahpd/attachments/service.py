@@ -18,12 +18,13 @@ from zope.interface import implementer
 
 from ahpd.attachments import contents
 from ahpd.attachments.files import AttachmentFiles
-from ahpd.attachments.leaving import InThread, Leaving
+from ahpd.attachments.leaving import Leaving
 from ahpd.attachments.references import pinned, pointer
 from ahpd.interfaces import IAttachments, IClientResources, RpcError
 from ahpd.protocol import State
 from ahpd.protocol.file_uris import file_uri, path_of, shown
 from ahpd.protocol.uris import scheme
+from ahpd.threads import InThread
 
 log = Logger()
 

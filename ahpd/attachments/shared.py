@@ -17,6 +17,7 @@ from twisted.logger import Logger
 from ahpd.attachments.names import is_folder_name
 from ahpd.protocol import State
 from ahpd.protocol.file_uris import path_of
+from ahpd.whole_files import replace
 
 log = Logger()
 
@@ -114,18 +115,7 @@ class SharedFiles:
         shared = {folder: sorted(names) for folder, names in sorted(held.items())}
         data = json.dumps({"shared": shared, "left": sorted(left)}).encode()
         self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        draft = self.path.with_name(f"{FILE}.new")
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(self.path)
-        descriptor = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        replace(self.path, data)
         self._held, self._left = held, left
 
 

@@ -132,7 +132,10 @@ class Chat:
 
     def _known_turns(self) -> set[str]:
         if self._turn_ids is None:
-            self._turn_ids = {turn["id"] for turn in self.state["turns"]}
+            state = self.state
+            self._turn_ids = {turn["id"] for turn in state["turns"]}
+            if "activeTurn" in state:
+                self._turn_ids.add(state["activeTurn"]["id"])
         return self._turn_ids
 
     # -- saying ---------------------------------------------------------------

@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from ahpd.interfaces import ConversationPoint
+from ahpd.protocol.merge_patch import merge
 from ahpd.protocol.text import plain
 
 #: Writes facts: on disk when it returns; one that is None is taken out, one that is an
@@ -48,10 +49,12 @@ def facts_of(
 class Kept:
     """A chat's facts, read here and written through `note`."""
 
-    __slots__ = ("_facts", "_note")
+    __slots__ = ("_facts", "_note", "_owed")
 
     def __init__(self, note: Note, facts: Mapping[str, Any] | None = None) -> None:
         self._note = note
+        self._owed = False
+        """Whether something that holds could not be written: the next note is made in any case."""
         self._facts: dict[str, Any] | None = plain(facts) if facts else None
 
     @property
@@ -152,22 +155,12 @@ class Kept:
     def _change(self, changes: Mapping[str, Any]) -> None:
         facts = self._facts if self._facts is not None else {}
         moved = {key: value for key, value in changes.items() if facts.get(key) != value}
-        if not moved:
+        if not moved and not self._owed:
             return
+        self._owed = True
         try:
             self._note(moved)
+            self._owed = False
         finally:  # true whether or not it could be written
-            _merge(facts, moved)
+            merge(facts, moved)
             self._facts = facts
-
-
-def _merge(facts: dict[str, Any], changes: Mapping[str, Any]) -> None:
-    """Lay `changes` over `facts`: None takes a key out, an object is laid over an object."""
-    for key, value in changes.items():
-        held = facts.get(key)
-        if value is None:
-            facts.pop(key, None)
-        elif isinstance(value, Mapping) and isinstance(held, dict):
-            _merge(held, value)
-        else:
-            facts[key] = dict(value) if isinstance(value, Mapping) else value

@@ -5,6 +5,7 @@ named.
 """
 
 import contextlib
+import json
 import os
 import secrets
 import sys
@@ -16,8 +17,8 @@ import click
 
 from ahpd.attachments.names import folder_name
 from ahpd.attachments.shared import SharedFiles
-from ahpd.cli.output import Failure, remark
-from ahpd.cli.params import configuration, launch, option_flags
+from ahpd.cli.output import Failure, remark, wants_json
+from ahpd.cli.params import configuration, json_flag, launch, option_flags
 from ahpd.config.load import Configuration
 from ahpd.interfaces.stores import ISessionStore, SessionRow, StoreFailure
 from ahpd.stores.sqlite import SqliteSessionStore
@@ -33,7 +34,7 @@ def sessions() -> None:
     """Move sessions between hosts, as JSON lines."""
 
 
-@sessions.command("export")
+@sessions.command("export", short_help="Write sessions to a file, or to standard output.")
 @click.argument("file", default=_STANDARD)
 @click.option(
     "--session",
@@ -43,6 +44,7 @@ def sessions() -> None:
     help="Write this session alone, by its URI or its id.  May be given more than once.",
 )
 @option_flags("data_directory")
+@json_flag
 @click.pass_context
 def export_command(context: click.Context, file: str, wanted: tuple[str, ...]) -> None:
     """Write sessions and their attachments to FILE, or to standard output.
@@ -61,9 +63,11 @@ def export_command(context: click.Context, file: str, wanted: tuple[str, ...]) -
         )
         _write(file, lines)
     remark(f"exported {_counted(len(rows))}")
+    if file != _STANDARD:  # there the sessions are the answer
+        _answer(context, {"exported": len(rows)})
 
 
-@sessions.command("import")
+@sessions.command("import", short_help="Read sessions from a file, or from standard input.")
 @click.argument("file")
 @click.option(
     "--skip-existing",
@@ -71,6 +75,7 @@ def export_command(context: click.Context, file: str, wanted: tuple[str, ...]) -
     help="Leave sessions that are here already as they are, in place of importing nothing.",
 )
 @option_flags("data_directory")
+@json_flag
 @click.pass_context
 def import_command(context: click.Context, file: str, skip_existing: bool) -> None:
     """Read sessions and their attachments from FILE, or from standard input where it is "-".
@@ -79,15 +84,25 @@ def import_command(context: click.Context, file: str, skip_existing: bool) -> No
     """
     folder = _folder(configuration(launch(context)))
     with _reading(file) as lines, _opened(SqliteSessionStore(folder)) as store:
-        done = import_lines(
-            store,
-            _place(folder),
-            lines,
-            skip_existing=skip_existing,
-            progress=lambda count: _progress("read", count),
-        )
+        try:
+            done = import_lines(
+                store,
+                _place(folder),
+                lines,
+                skip_existing=skip_existing,
+                progress=lambda count: _progress("read", count),
+            )
+        except TransferError as failure:
+            source = "standard input" if file == _STANDARD else file
+            raise Failure(f"{source}: {failure}") from None
     skipped = f", left {done.skipped} as they were" if done.skipped else ""
     remark(f"imported {_counted(done.sessions)}{skipped}")
+    _answer(context, {"imported": done.sessions, "skipped": done.skipped})
+
+
+def _answer(context: click.Context, value: dict[str, int]) -> None:
+    if wants_json(context):
+        click.echo(json.dumps(value))
 
 
 def _folder(read: Configuration) -> Path:

@@ -1,7 +1,7 @@
 """`completions`: what the word under the cursor may become (AHP.txt, `completions`)."""
 
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import attrs
@@ -14,9 +14,7 @@ from ahpd.interfaces import IWorkspaceFiles
 from ahpd.protocol import State
 from ahpd.protocol.errors import invalid_params
 from ahpd.protocol.file_uris import path_of
-
-#: Does blocking work elsewhere: `run(work)` is its result, later.
-InThread = Callable[[Callable[[], Any]], Awaitable[Any]]
+from ahpd.threads import InThread
 
 _MOST_PREPARED: Final = 16
 

@@ -8,9 +8,9 @@ thread. A listing is kept for a few seconds: somebody who types asks at every ke
 import os
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import PurePath
-from typing import Any, Final
+from typing import Final
 
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
@@ -18,11 +18,9 @@ from twisted.logger import Logger
 from zope.interface import implementer
 
 from ahpd.interfaces import IPrograms, IWorkspaceFiles, ProgramFailure
+from ahpd.threads import InThread
 
 log = Logger()
-
-#: Does blocking work elsewhere: `run(work)` is its result, later.
-InThread = Callable[[Callable[[], Any]], Awaitable[Any]]
 
 #: How many files of one folder are listed.
 MOST_FILES: Final = 50_000

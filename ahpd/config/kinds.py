@@ -252,7 +252,10 @@ class Choice:
     """One of a few words."""
 
     words: tuple[str, ...]
-    metavar: str = "WORD"
+
+    @property
+    def metavar(self) -> str:
+        return "|".join(self.words)
 
     @property
     def allowed(self) -> str:

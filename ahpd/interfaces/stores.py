@@ -18,7 +18,6 @@ from zope.interface import Interface
 
 from ahpd.protocol import State
 
-
 #: What a head or a turn is written as: its bytes, or the parts that make them, in order. A
 #: store takes the parts once, within the call.
 Body = bytes | Iterable[bytes]

@@ -25,7 +25,8 @@ from ahpd.interfaces import (
     Write,
 )
 from ahpd.journal.channel import ChannelJournal
-from ahpd.journal.entries import Facts, action_entry, facts_entry, merge
+from ahpd.journal.entries import Facts, action_entry, facts_entry
+from ahpd.protocol.merge_patch import merge
 from ahpd.protocol.uris import ChannelKind
 from ahpd.wire.codec import encode
 

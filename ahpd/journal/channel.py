@@ -28,8 +28,8 @@ MOST_HELD: Final = 64 * 1024
 _ENTRY: Final = 64
 #: What may come after a head before the channel is written whole, at the least.
 _LIGHT: Final = 256 * 1024
-#: A head from which on a running turn is not written whole any more, in bytes: it would take
-#: several times its size in memory, and reading the entries back costs less than that.
+#: A head from which on a running turn is not written whole any more, in bytes: somebody waits
+#: for that, and reading the entries back costs less than writing it again.
 _HEAVIEST: Final = 4 * 1024 * 1024
 
 #: Members of a delta that is text alone: its type, turn, target and content.

@@ -35,19 +35,3 @@ def head_of(state: State, facts: Mapping[str, Any]) -> bytes | InParts:
     """The head of a channel; a chat's turns are left out."""
     shown = {key: value for key, value in state.items() if key != "turns"}
     return encode_in_parts({"state": shown, "facts": facts} if facts else {"state": shown})
-
-
-def merge(facts: Facts, noted: Mapping[str, Any]) -> None:
-    """Lay `noted` over `facts`: None takes a fact out, an object is merged into the one there."""
-    for key, value in noted.items():
-        held = facts.get(key)
-        if value is None:
-            facts.pop(key, None)
-        elif isinstance(value, Mapping) and isinstance(held, dict):
-            merge(held, value)
-        elif isinstance(value, Mapping):
-            begun: Facts = {}
-            merge(begun, value)
-            facts[key] = begun
-        else:
-            facts[key] = value

@@ -11,9 +11,10 @@ from typing import Any, Final
 import attrs
 
 from ahpd.interfaces import ChannelRecord
-from ahpd.journal.entries import Facts, merge
+from ahpd.journal.entries import Facts
 from ahpd.journal.table import SHRINKING
 from ahpd.protocol import Action, State
+from ahpd.protocol.merge_patch import merge
 from ahpd.protocol.reducers import REDUCERS
 from ahpd.protocol.status import ACTIVITY_MASK, ERROR, IDLE, IN_PROGRESS, with_activity
 from ahpd.protocol.timestamps import instant
@@ -26,8 +27,6 @@ INTERRUPTED_WORDS: Final = "The agent was interrupted before this request finish
 
 _CUT: Final = "chat/truncated"
 
-#: Bytes of turns that are decoded together.
-_IN_ONE_GO: Final = 1024 * 1024
 
 #: What of a state is about a process that is gone.
 _OF_THE_PROCESS: Final = {
@@ -71,7 +70,8 @@ def read_back(record: ChannelRecord) -> Recovered:
     except (TypeError, KeyError, AttributeError):
         raise ValueError(f"the head of {record.channel} is no head") from None
     if kind is ChannelKind.CHAT:
-        state["turns"] = _decoded(record.turns)
+        # One by one: to join them first costs more than it saves, and copies them.
+        state["turns"] = [decode(turn) for turn in record.turns]
     read = Recovered(
         channel=record.channel,
         kind=kind,
@@ -83,26 +83,6 @@ def read_back(record: ChannelRecord) -> Recovered:
     if record.entries:
         _fold(read, record.entries)
     return read
-
-
-def _decoded(turns: Sequence[bytes]) -> list[State]:
-    """Turns out of their bytes: many in one go, as a session is woken while somebody waits
-    for it, but no more than `_IN_ONE_GO`, as that copies them."""
-    states: list[State] = []
-    begin = size = 0
-    for place, turn in enumerate(turns):
-        if size and size + len(turn) > _IN_ONE_GO:
-            states += _joined(turns[begin:place])
-            begin, size = place, 0
-        size += len(turn)
-    return states + _joined(turns[begin:])
-
-
-def _joined(turns: Sequence[bytes]) -> list[State]:
-    if len(turns) == 1:
-        return [decode(turns[0])]
-    states: list[State] = decode(b"[%b]" % b",".join(turns))
-    return states
 
 
 def _fold(read: Recovered, entries: Sequence[bytes]) -> None:

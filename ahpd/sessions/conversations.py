@@ -53,6 +53,10 @@ class OwnConversations:
         """Whether a conversation is one of this host's, or hidden."""
         return self._store.session_of(_name(provider, conversation)) is not None
 
+    def is_of(self, session: str, provider: str, conversation: str) -> bool:
+        """Whether a conversation is known to be a chat's of the session of that id."""
+        return self._store.session_of(_name(provider, conversation)) == session
+
     def kept(self, session: str, provider: str, conversation: str) -> Write:
         """A chat of the session of that id is held on a conversation."""
         return PutChannel(

@@ -12,7 +12,7 @@ containers".
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, Protocol, cast
+from typing import Any, Protocol, cast
 
 from twisted.logger import Logger
 
@@ -21,16 +21,23 @@ from ahpd.chats.chat import Chat
 from ahpd.chats.owner import Surroundings
 from ahpd.interfaces import AgentFailure, IAgent, ICustomizedChat, Refusal, StoreFailure
 from ahpd.protocol import Action, State
+from ahpd.sessions.customization_lists import (
+    BY_SCOPE,
+    MOVES_BY_ITSELF,
+    actions,
+    as_held,
+    every,
+    find,
+    is_on,
+    plugins,
+    put_back,
+    switched,
+    with_fields,
+    with_one,
+)
 from ahpd.sessions.decisions import FACT, Decisions, in_force, own_part
 
 log = Logger()
-
-#: What keeps its decisions by scope; anything else there is is on or off.
-_BY_SCOPE: Final = frozenset({"plugin", "mcpServer"})
-#: What of a server its requests and its backend move without a list.
-_MOVES_BY_ITSELF: Final = frozenset({"state", "channel"})
-#: What a client says of its plugin to the host, and no client is shown.
-_FOR_THE_HOST: Final = frozenset({"nonce", "childEnablement"})
 
 
 class Customized(Protocol):
@@ -85,7 +92,7 @@ class Customizations:
         """The list of a session in `folders` with `clients`; `own` its decisions by id."""
         entries = [dict(entry) for entry in found]
         for client in clients:
-            entries.extend(_plugins(client))
+            entries.extend(plugins(client))
         seen: set[str] = set()
         kept = []
         for entry in entries:
@@ -97,7 +104,7 @@ class Customizations:
     def _decided(self, entry: State, folders: Sequence[str], own: Mapping[str, Any]) -> State:
         """`entry` and what is in it with the decisions laid over."""
         decided = self._decisions.of(entry["id"], folders, own.get(entry["id"]) or ())
-        if decided and entry["type"] in _BY_SCOPE:
+        if decided and entry["type"] in BY_SCOPE:
             entry["enablement"] = decided
         elif decided:
             entry["enabled"] = in_force(decided)
@@ -140,31 +147,31 @@ class Customizations:
     def refresh(self, session: Customized) -> None:
         """Say the session's list where it is another than the one last said."""
         held = session.state.get("customizations")
-        listed = _as_held(self._list_of(session), held or ())
+        listed = as_held(self._list_of(session), held or ())
         if listed == (held or []):
             return
-        for action in _actions(held or [], listed):
+        for action in actions(held or [], listed):
             session.say(action)
 
     def found(self, session: Customized, chat: Chat, found: Sequence[Mapping[str, Any]]) -> None:
         """A conversation of the session says what it loaded, all of it."""
         session.found = list(found)
         self.refresh(session)
-        shown = {entry["id"]: entry for entry in _every(session.state.get("customizations") or ())}
-        for entry in _every(found):
-            if _is_on(entry) and not _is_on(shown.get(entry["id"], entry)):
+        shown = {entry["id"]: entry for entry in every(session.state.get("customizations") or ())}
+        for entry in every(found):
+            if is_on(entry) and not is_on(shown.get(entry["id"], entry)):
                 self._tell(session, (chat,), entry["id"], False)
 
     def servers_moved(self, session: Customized) -> None:
         """A server of the session is in another state: so it is in what was found, too."""
         servers = [
             entry
-            for entry in _every(session.state.get("customizations") or ())
+            for entry in every(session.state.get("customizations") or ())
             if entry["type"] == "mcpServer"
         ]
         for server in servers:
-            moved = {name: server[name] for name in _MOVES_BY_ITSELF if name in server}
-            session.found = _with(_found(session), server["id"], partial(_with_fields, moved))
+            moved = {name: server[name] for name in MOVES_BY_ITSELF if name in server}
+            session.found = with_one(_found(session), server["id"], partial(with_fields, moved))
 
     # -- what people decide -------------------------------------------------------------------
 
@@ -176,7 +183,7 @@ class Customizations:
         identifier, enablement = action["id"], action["enablement"]
         before = [(held, _switches(held)) for held in self._sessions()]
         entry = find(session.state.get("customizations") or (), identifier)
-        by_scope = entry is not None and entry["type"] in _BY_SCOPE
+        by_scope = entry is not None and entry["type"] in BY_SCOPE
         reached = False
         if entry is not None:
             try:
@@ -190,7 +197,9 @@ class Customizations:
         self._world.store.dispatch(session.uri, action, origin)
         if entry is None:
             return
-        session.found = _with(_found(session), identifier, lambda held: _switch(held, enablement))
+        session.found = with_one(
+            _found(session), identifier, lambda held: switched(held, enablement)
+        )
         if not (by_scope or _is_a_clients(session, identifier) or _switching(session)):
             self._switch_back(session, entry)
             return
@@ -253,7 +262,7 @@ class Customizations:
                 return
             entry = find(session.state.get("customizations") or (), identifier)
             # A plugin or server takes it when it is next loaded; anything else has no such time.
-            if entry is not None and entry["type"] not in _BY_SCOPE and _is_on(entry) == enabled:
+            if entry is not None and entry["type"] not in BY_SCOPE and is_on(entry) == enabled:
                 self._switch_back(session, {**entry, "enabled": not enabled})
 
     def _switch_back(self, session: Customized, was: Mapping[str, Any]) -> None:
@@ -263,23 +272,9 @@ class Customizations:
             self._keep(session, identifier, [])
         except StoreFailure as failed:
             log.error("a switch of {id} stays kept: {words}", id=identifier, words=str(failed))
-        session.found = _with(_found(session), identifier, lambda held: _replaced(held, was))
-        listed = _as_held(self._list_of(session), session.state.get("customizations") or ())
+        session.found = with_one(_found(session), identifier, lambda held: put_back(held, was))
+        listed = as_held(self._list_of(session), session.state.get("customizations") or ())
         session.say({"type": "session/customizationsChanged", "customizations": listed})
-
-
-# -- one customization among them ----------------------------------------------------------
-
-
-def find(customizations: Sequence[Mapping[str, Any]], identifier: str) -> Mapping[str, Any] | None:
-    """The customization of this id, at the top or inside a container; None for none."""
-    return next((entry for entry in _every(customizations) if entry["id"] == identifier), None)
-
-
-def _every(customizations: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """All of them, those at the top first."""
-    top = list(customizations)
-    return top + [child for entry in top for child in entry.get("children") or ()]
 
 
 def _found(session: Customized) -> Sequence[Mapping[str, Any]]:
@@ -300,112 +295,6 @@ def _switching(session: Customized) -> bool:
     return session.agent.abilities.customizations
 
 
-def _is_on(entry: Mapping[str, Any]) -> bool:
-    if entry["type"] in _BY_SCOPE:
-        return in_force(entry.get("enablement"))
-    return entry.get("enabled", True) is not False
-
-
 def _switches(session: Customized) -> dict[str, bool]:
     held = session.state.get("customizations") or ()
-    return {entry["id"]: _is_on(entry) for entry in _every(held)}
-
-
-def _with(
-    entries: Sequence[Mapping[str, Any]],
-    identifier: str,
-    change: Callable[[Mapping[str, Any]], Mapping[str, Any]],
-) -> list[Mapping[str, Any]]:
-    """`entries` with the one of this id changed, wherever it is."""
-    changed = []
-    for entry in entries:
-        if entry["id"] == identifier:
-            changed.append(change(entry))
-        elif entry.get("children"):
-            changed.append({**entry, "children": _with(entry["children"], identifier, change)})
-        else:
-            changed.append(entry)
-    return changed
-
-
-def _with_fields(fields: Mapping[str, Any], entry: Mapping[str, Any]) -> State:
-    kept = {name: value for name, value in entry.items() if name not in _MOVES_BY_ITSELF}
-    return {**kept, **fields}
-
-
-def _switch(entry: Mapping[str, Any], enablement: Sequence[Mapping[str, Any]]) -> State:
-    """As the protocol's reducer takes a switch."""
-    switched = dict(entry)
-    if entry["type"] in _BY_SCOPE:
-        switched.pop("enablement", None)
-        if enablement:
-            switched["enablement"] = list(enablement)
-    else:
-        switched["enabled"] = enablement[0].get("enabled", False) if enablement else True
-    return switched
-
-
-def _replaced(entry: Mapping[str, Any], was: Mapping[str, Any]) -> State:
-    """`entry` on or off as it `was`."""
-    back = {name: value for name, value in entry.items() if name != "enabled"}
-    if "enabled" in was:
-        back["enabled"] = was["enabled"]
-    return back
-
-
-def _plugins(client: Mapping[str, Any]) -> list[State]:
-    """The plugins a client brings (schema: ClientPluginCustomization), as a session lists them."""
-    listed = []
-    for plugin in client.get("customizations") or ():
-        entry = {name: value for name, value in plugin.items() if name not in _FOR_THE_HOST}
-        entry["clientId"] = client.get("clientId", "")
-        switched: Mapping[str, Any] = plugin.get("childEnablement") or {}
-        if entry.get("children"):
-            entry["children"] = [
-                _switch(child, switched[child["id"]]) if child["id"] in switched else child
-                for child in entry["children"]
-            ]
-        listed.append(entry)
-    return listed
-
-
-# -- what moved ------------------------------------------------------------------------------
-
-
-def _as_held(
-    listed: Sequence[Mapping[str, Any]], held: Sequence[Mapping[str, Any]]
-) -> list[Mapping[str, Any]]:
-    """`listed`, with decisions in the order clients hold them: the order says nothing."""
-    known = {entry["id"]: entry for entry in held}
-    return [_one_as_held(entry, known.get(entry["id"]) or {}) for entry in listed]
-
-
-def _one_as_held(entry: Mapping[str, Any], before: Mapping[str, Any]) -> Mapping[str, Any]:
-    same: State = {}
-    was, now = before.get("enablement"), entry.get("enablement")
-    if was and now and was != now and _same(was, now):
-        same["enablement"] = was
-    if entry.get("children") and before.get("children"):
-        same["children"] = _as_held(entry["children"], before["children"])
-    return {**entry, **same} if same else entry
-
-
-def _same(one: Sequence[Any], other: Sequence[Any]) -> bool:
-    return len(one) == len(other) and all(entry in other for entry in one)
-
-
-def _actions(before: Sequence[State], after: Sequence[Mapping[str, Any]]) -> list[Action]:
-    """How clients are told of a list: a server that went or moved by itself, or all of it."""
-    whole: Action = {"type": "session/customizationsChanged", "customizations": list(after)}
-    was, now = {entry["id"]: entry for entry in before}, {entry["id"]: entry for entry in after}
-    gone = [entry for name, entry in was.items() if name not in now]
-    left = [name for name in was if name in now]
-    if not before or left != list(now):
-        return [whole]
-    moved = [name for name in left if was[name] != now[name]]
-    servers = all(entry["type"] == "mcpServer" for entry in gone)
-    if gone and servers and not moved:
-        return [{"type": "session/customizationRemoved", "id": entry["id"]} for entry in gone]
-    if not gone and len(moved) == 1 and now[moved[0]]["type"] == "mcpServer":
-        return [{"type": "session/customizationUpdated", "customization": now[moved[0]]}]
-    return [whole]
+    return {entry["id"]: is_on(entry) for entry in every(held)}

@@ -103,11 +103,12 @@ class Folders:
             try:
                 trust = await granted(window, added)
             finally:
-                session.workspace_changing(-1)
+                # A person took their time over it: the session may be another by now, or gone.
+                now = self._find(session.uri)
+                if now is session:
+                    session.workspace_changing(-1)
             if not trust:
                 raise Refusal(f"Workspace trust was not granted for '{added}'")
-            # A person took their time over it: the session may be another by now, or gone.
-            now = self._find(session.uri)
             if now is None:
                 raise Refusal(f"Session not found: {session.uri}")
             _check(now, action)

@@ -17,7 +17,8 @@ from ahpd.channels.envelope import Origin
 from ahpd.chats.owner import Surroundings
 from ahpd.interfaces import AgentFailure, IMcpChat
 from ahpd.protocol import Action
-from ahpd.sessions.customizations import Customized, find
+from ahpd.sessions.customization_lists import find
+from ahpd.sessions.customizations import Customized
 
 log = Logger()
 

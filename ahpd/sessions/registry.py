@@ -373,18 +373,21 @@ class SessionRegistry:
         chat = self.open_chats.get(channel)
         try:
             if chat is not None:
-                self._own(chat, facts.get("conversation"))
+                self._own(chat, chat.kept.conversation, facts.get("conversation"))
             self.journals.note(channel, facts)
         except StoreFailure:
             if chat is not None:
                 self.journals.owe(channel, facts)
             raise
 
-    def _own(self, chat: Chat, conversation: str | None) -> None:
-        agent = chat.owner.agent
-        if conversation is not None and IConversations.providedBy(agent):
-            session = session_id(chat.owner.uri)
-            self.journals.apply(self.conversations.kept(session, agent.provider, conversation))
+    def _own(self, chat: Chat, *conversations: str | None) -> None:
+        """Know a chat's conversations for ours. One the disk had no room for is known later."""
+        agent, session = chat.owner.agent, session_id(chat.owner.uri)
+        if not IConversations.providedBy(agent):
+            return
+        for each in conversations:
+            if each is not None and not self.conversations.is_of(session, agent.provider, each):
+                self.journals.apply(self.conversations.kept(session, agent.provider, each))
 
     def adopt(
         self, entry: Entry[Session], session: Session, chat: State, facts: Mapping[str, Any]

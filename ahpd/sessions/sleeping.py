@@ -1,7 +1,8 @@
 """Sessions that nothing happens in are let go of; they are woken by whoever asks for them.
 
 One timer looks at all that are awake. A session stays while anybody watches one of its
-channels or is in it, while a turn runs or its agent is open, and for a while after that.
+channels or is in it, while a turn runs or its agent is open, while a person is asked about
+its folders, and for a while after that.
 """
 
 from typing import Final
@@ -60,7 +61,7 @@ class Sleeping:
 
     def _may_sleep(self, entry: Entry[Session], session: Session) -> bool:
         store = self._registry.world.store
-        if session.state["activeClients"] or entry.active:
+        if session.state["activeClients"] or entry.active or session.movable.changing:
             return False
         if any(_works(chat) for chat in session.chats.values()):
             return False

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from ahpd.interfaces.stores import StoreFailure
-from ahpd.stores.failures import store_failure
+from ahpd.stores.failures import reason, store_failure
 
 LOCK_FILE: Final = "sessions.lock"
 
@@ -36,7 +36,10 @@ class FolderLock:
         except FileExistsError:
             raise StoreFailure(f"{folder}: it is no folder, and sessions are kept in one") from None
         except OSError as error:
-            raise store_failure(Path(error.filename or path), error) from None
+            raise StoreFailure(
+                f"{error.filename or path}: {reason(error)}; sessions are kept in {folder}, or "
+                "where dataDirectory says"
+            ) from None
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.ftruncate(descriptor, 0)

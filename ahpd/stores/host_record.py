@@ -1,6 +1,5 @@
 """The host's own small facts, in one JSON file beside the sessions."""
 
-import os
 from pathlib import Path
 
 from zope.interface import implementer
@@ -8,6 +7,7 @@ from zope.interface import implementer
 from ahpd.interfaces import IHostRecord, StoreFailure
 from ahpd.protocol import State
 from ahpd.stores.failures import store_failure
+from ahpd.whole_files import replace
 from ahpd.wire.codec import decode, encode
 
 
@@ -30,16 +30,8 @@ class FileRecord:
     def write(self, name: str, value: State) -> None:
         """See `IHostRecord.write`."""
         facts = {**self._facts, name: value}
-        draft = self._path.with_name(self._path.name + ".new")
         try:
-            data = encode(facts)
-            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(self._path)
-            _sync_folder(self._path.parent)
+            replace(self._path, encode(facts))
         except (OSError, UnicodeEncodeError) as error:
             raise store_failure(self._path, error) from None
         self._facts = facts
@@ -59,12 +51,3 @@ def _read(path: Path) -> dict[str, State]:
     if not isinstance(facts, dict) or not all(isinstance(fact, dict) for fact in facts.values()):
         raise StoreFailure(f"{path}: it is damaged, no JSON object of objects; move it away")
     return facts
-
-
-def _sync_folder(folder: Path) -> None:
-    """Without this the file's new name may not outlive the machine's end."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -3,7 +3,8 @@
 It runs in a thread, on a connection of its own. The writer is never held up for longer than
 one step takes: a checkpoint of the passive kind takes no lock the writer needs, and free
 pages are given back a few at a time. A log that is folded to its end is begun anew by the next
-write, which cuts it to `LONG_LOG` too (`journal_size_limit`). Statistics for the query planner are not kept
+write, which cuts it to `LONG_LOG` too (`journal_size_limit`); one that is much longer is cut
+here, so that its space does not wait for a write that may not come. Statistics for the query planner are not kept
 (`PRAGMA optimize`): every statement of the store goes by a key.
 """
 
@@ -91,10 +92,11 @@ class Compaction:
             # What is written during a pass is left to the next, which is the shorter for it.
             _, there, folded = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
             if there == folded:
-                return
+                break
         if there * _PAGE > 2 * LONG_LOG:
-            # Nothing but this ends its growth. The writer waits, but for a few pages only.
-            connection.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()
+            # A pass counts what was there when it began. Where more was written since, the log
+            # only grows; nothing but this ends that. The writer waits for a few pages.
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
     def _give_back(self, connection: sqlite3.Connection) -> bool:
         """One round of free pages; whether there were any."""

@@ -161,12 +161,11 @@ def put_head(
 
     The parts of the head before it go, and those of turns that are not to stay.
     """
-    slices = _sliced(write.head)
-    beginning = next(slices)
+    beginning, rest = _cut(write.head)
     key, is_new = _put_row(connection, write, session, beginning)
     if not is_new:
         take_away(connection, "part", first_place(key) + write.keep_turns, key)
-    return key, is_new, len(beginning) + _put_parts(connection, head_place(key), slices)
+    return key, is_new, len(beginning) + _put_parts(connection, head_place(key), rest)
 
 
 def put_turns(connection: sqlite3.Connection, turns: Iterable[Body], start: int) -> int:
@@ -176,38 +175,47 @@ def put_turns(connection: sqlite3.Connection, turns: Iterable[Body], start: int)
     def beginnings() -> Iterator[tuple[int, bytes]]:
         nonlocal size
         for place, turn in enumerate(turns, start):
-            slices = _sliced(turn)
-            beginning = next(slices)
+            beginning, rest = _cut(turn)
             yield place, beginning
-            size += len(beginning) + _put_parts(connection, place, slices)
+            size += len(beginning) + _put_parts(connection, place, rest)
 
     connection.executemany("INSERT INTO turn VALUES (?, ?)", beginnings())
     return size
 
 
-def _put_parts(connection: sqlite3.Connection, place: int, slices: Iterator[bytes]) -> int:
+def _put_parts(connection: sqlite3.Connection, place: int, rest: Iterable[bytes]) -> int:
     """Write what follows on the beginning in the row itself; its bytes."""
     size = 0
-    for number, each in enumerate(slices):
+    for number, each in enumerate(rest):
         connection.execute("INSERT INTO part VALUES (?, ?, ?)", (place, number, each))
         size += len(each)
     return size
 
 
+def _cut(body: Body) -> tuple[bytes, Iterable[bytes]]:
+    """What the row itself holds of a body, and what follows on it."""
+    if isinstance(body, bytes) and len(body) <= SLICE:
+        return body, ()
+    slices = _sliced(body)
+    return next(slices, b""), slices
+
+
 def _sliced(body: Body) -> Iterator[bytes]:
-    """A body in pieces of at most `SLICE` bytes, one at the least."""
-    if isinstance(body, bytes):
-        yield body[:SLICE]
-        for start in range(SLICE, len(body), SLICE):
-            yield body[start : start + SLICE]
-        return
-    gathered = bytearray()
-    for part in body:
-        gathered += part
-        while len(gathered) > SLICE:
-            yield bytes(memoryview(gathered)[:SLICE])
-            del gathered[:SLICE]
-    yield bytes(gathered)
+    """A body in pieces of at most `SLICE` bytes, none of them empty."""
+    gathered: list[bytes] = []
+    size = 0
+    for part in (body,) if isinstance(body, bytes) else body:
+        if size and size + len(part) > SLICE:
+            yield b"".join(gathered)
+            gathered, size = [], 0
+        if len(part) > SLICE:
+            for start in range(0, len(part), SLICE):
+                yield part[start : start + SLICE]
+        else:
+            gathered.append(part)
+            size += len(part)
+    if size:
+        yield b"".join(gathered)
 
 
 def _put_row(

@@ -176,6 +176,7 @@ class SqliteSessionStore:
 
     def append(self, entries: Iterable[tuple[str, bytes]]) -> None:
         connection, places = self._connection, self._places
+        self._remember_no_more()
         placed: list[tuple[int, bytes]] = []
         try:
             for channel, entry in entries:
@@ -205,15 +206,19 @@ class SqliteSessionStore:
         return self._remember(channel, key, rows.end_of(self._connection, "entry", key))
 
     def _remember(self, channel: str, key: int, next_place: int) -> _Place:
-        if len(self._places) >= _REMEMBERED:
-            self._places.clear()
         place = self._places[channel] = _Place(key, next_place)
         return place
+
+    def _remember_no_more(self) -> None:
+        """Between two calls alone: what a call has placed so far is known nowhere else."""
+        if len(self._places) >= _REMEMBERED:
+            self._places.clear()
 
     # -- the rest of what is written ----------------------------------------------------
 
     def apply(self, writes: Iterable[Write]) -> None:
         connection, written = self._connection, 0
+        self._remember_no_more()
         try:
             with self._transaction(connection):
                 for write in writes:

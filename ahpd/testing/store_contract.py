@@ -45,6 +45,7 @@ async def check_session_store(make: Make, reopen: Reopen | None = None) -> None:
         check_drops,
         check_atomicity,
         check_values,
+        check_parts,
     ):
         store = _opened(make)
         check(store)
@@ -356,6 +357,50 @@ def check_values(store: ISessionStore) -> None:
     _equal(store.session_of(_STRANGE), _STRANGE, "session_of() of strange text")
     _equal(list(store.unfolded()), [_STRANGE], "unfolded() of strange text")
     _equal(records(store, _STRANGE.lower()), [], "read() of almost the same text")
+
+
+def check_parts(store: ISessionStore) -> None:
+    """What is written in parts is read as one, is cut and goes like any other."""
+    every = bytes(range(256)) * 256
+    store.apply([PutSession(row=a_row("a")), a_chat("a", "chat:/2", head=b"2", turns=[b"other"])])
+
+    def parts(count: int, fails: bool = False) -> Iterator[bytes]:
+        for number in range(count):
+            yield b"%d" % number
+            yield every
+        if fails:
+            raise LookupError("no more")
+
+    def long(count: int) -> bytes:
+        return b"".join(parts(count))
+
+    turns = [parts(9), b"short", parts(0), parts(20)]
+    store.apply([a_chat("a", "chat:/1", head=parts(12), turns=turns)])
+    _other, record = records(store, "a")
+    _equal(record.head == long(12), True, "that a head in parts is the parts, joined")
+    held = (long(9), b"short", b"", long(20))
+    _equal([*map(len, record.turns)], [*map(len, held)], "the lengths of turns in parts")
+    _equal(record.turns == held, True, "that turns in parts are the parts, joined")
+    before = everything(store)
+    for broken in (
+        a_chat("a", "chat:/1", head=parts(9, True)),
+        a_chat("a", "chat:/1", keep_turns=1, turns=[b"x", parts(9, True)]),
+    ):
+        try:
+            store.apply([a_chat("a", "chat:/2", head=parts(7)), broken])
+        except LookupError:
+            pass
+        else:
+            raise AssertionError("what making the parts raised did not come through")
+        _equal(everything(store) == before, True, "that nothing is written of a call that failed")
+    store.apply([a_chat("a", "chat:/1", head=parts(1), keep_turns=1, turns=[parts(2), parts(6)])])
+    other, record = records(store, "a")
+    _equal(record.head == long(1), True, "that a shorter head is read without the longer one")
+    _equal(record.turns == (long(9), long(2), long(6)), True, "that turns in parts are cut")
+    _equal((other.head, other.turns), (b"2", (b"other",)), "a chat beside one in parts")
+    store.apply([DropChannel(channel="chat:/1")])
+    store.apply([a_chat("a", "chat:/1", turns=[b"0"])])
+    _equal(records(store, "a")[1].turns, (b"0",), "a channel made anew where one was in parts")
 
 
 async def check_compaction(make: Make) -> None:

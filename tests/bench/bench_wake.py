@@ -37,8 +37,8 @@ NAME = "wake"
 TITLE = "(i) kept sessions: waking, going on, starting"
 SESSIONS = 10_000
 TURNS = 10_000
-#: Turns of the sessions that are woken, a day's work of about 60 KB; the others have two.
-EACH = 40
+#: Turns of the sessions that are woken, a day's work of about 75 KB; the others have two.
+EACH = 50
 #: Every how many of the sessions are such.
 _EVERY = 5
 WAKE = Bound(1.5)

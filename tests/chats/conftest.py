@@ -16,6 +16,7 @@ from ahpd.chats.rows import row_of
 from ahpd.interfaces import AgentAbilities, AgentFailure, ISubscriber, Refusal, StoreFailure
 from ahpd.protocol.actions import ACTIONS
 from ahpd.protocol.check import check_strict
+from ahpd.protocol.merge_patch import merge
 from ahpd.protocol.status import IDLE
 from ahpd.protocol.text import plain
 from ahpd.protocol.uris import ChannelKind
@@ -265,7 +266,7 @@ class LoneChat:
         """What was noted, laid over each other."""
         facts = {}
         for changes, _ in self.notes:
-            _merge(facts, changes)
+            merge(facts, changes)
         return facts
 
     def wait(self, coroutine):
@@ -273,16 +274,6 @@ class LoneChat:
         Deferred.fromCoroutine(coroutine).addBoth(results.append)
         assert results, "not done yet"
         return results[0]
-
-
-def _merge(facts, changes):
-    for key, value in changes.items():
-        if value is None:
-            facts.pop(key, None)
-        elif isinstance(value, dict) and isinstance(facts.get(key), dict):
-            _merge(facts[key], value)
-        else:
-            facts[key] = dict(value) if isinstance(value, dict) else value
 
 
 @pytest.fixture

@@ -120,16 +120,28 @@ def test_what_is_there_already(command, data):
     expected = make(data, "a")
     command.run("sessions", "export", "out", status=0)
     done = command.run("sessions", "import", "out", status=1)
-    assert done.stderr.startswith("ahpd: line 2: the session a is held already")
+    assert done.stderr.startswith("ahpd: out: line 2: the session a is held already")
     done = command.run("sessions", "import", "out", "--skip-existing", status=0)
     assert done.stderr == "imported 0 sessions, left 1 as they were\n"
     assert held(data) == expected
 
 
+def test_programs_are_answered_in_json(command, data):
+    make(data, "a", "b")
+    done = command.run("sessions", "export", "out", "--json", status=0)
+    assert json.loads(done.stdout) == {"exported": 2}
+    plain = command.run("sessions", "export", "--json", status=0).stdout
+    assert plain == (command.work / "out").read_text()
+    done = command.run("--json", "sessions", "import", "out", "--skip-existing", status=0)
+    assert json.loads(done.stdout) == {"imported": 0, "skipped": 2}
+    done = command.run("sessions", "import", "out", "--json", status=1)
+    assert "out: line 2: the session a" in json.loads(done.stdout)["error"]
+
+
 def test_what_is_no_export_is_refused_by_its_line(command, data):
     (command.work / "bad").write_text('{"record":"header"}\n')
     done = command.run("sessions", "import", "bad", status=1)
-    assert done.stderr == "ahpd: line 1: it is no header of an export of sessions\n"
+    assert done.stderr == "ahpd: bad: line 1: it is no header of an export of sessions\n"
     assert held(data) == []
     done = command.run("sessions", "import", "gone", status=1)
     assert done.stderr == "ahpd: gone: No such file or directory\n"

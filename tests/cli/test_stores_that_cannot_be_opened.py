@@ -86,6 +86,16 @@ def test_it_is_one_line_that_names_file_and_reason(command, data, spoil):
     assert command.answer("status", status=1) == {"running": False}
 
 
+def test_a_folder_that_cannot_be_made_is_said_with_the_key_that_names_it(command):
+    (command.work / "file").write_text("")
+    place = command.work / "file" / "kept"
+    done = command.run(*FREE, "--data-directory", "file/kept", status=1)
+    assert done.stdout == ""
+    assert done.stderr == (
+        f"ahpd: {place}: Not a directory; sessions are kept in {place}, or where dataDirectory says\n"
+    )
+
+
 #: The command on a disk that is full, or cannot be written, for all files under its home.
 HURT = """
 import os, sys
@@ -115,5 +125,6 @@ def test_a_disk_that_takes_nothing_is_said(command, number, ending, reason):
     data = command.home / ".local" / "share" / "ahpd"
     named = data / ("sessions.lock" if ending == "sessions.lock" else "sessions.sqlite")
     assert done.stdout == ""
-    assert done.stderr == f"ahpd: {named}: {reason}\n"
+    assert done.stderr.startswith(f"ahpd: {named}: {reason}")
+    assert done.stderr.count("\n") == 1
     assert not (data / "sessions.sqlite").exists()

@@ -61,7 +61,7 @@ class Ledger:
         self.checked = Counter()
         """What was held against what was told, by what it is."""
         self.log = Counter()
-        """The first words of what the daemons logged."""
+        """What the daemons logged, without its numbers."""
         self._count = 0
 
     def number(self):

@@ -36,6 +36,7 @@ class Judge:
         self.read = read
         self.killed = killed
         self.drained = drained
+        self.defaults = {state.get("defaultChat") for state in told.values()}
 
     def judge(self, channel):
         """Raise `AssertionError` for a channel that is not as it was told."""
@@ -166,6 +167,7 @@ class Judge:
             if not sessions:
                 self._flag(uri, told, now, IS_READ, "chat/isReadChanged", "isRead")
         self._settings(uri, told, now, "chat/configChanged")
+        self._name(uri, told, now)
         assert now["modifiedAt"] >= told["modifiedAt"], f"{uri}: it moved back in time"
         assert "activeTurn" not in now, f"{uri}: a turn of the last life runs"
         assert now["status"] & ACTIVITY_MASK in (IDLE, ERROR), f"{uri}: something runs"
@@ -175,6 +177,14 @@ class Judge:
         self._turns(uri, told, now)
         self._waiting(uri, told, now)
         self._nothing_twice(uri, now)
+
+    def _name(self, uri, told, now):
+        """A chat's title. One the host gives, its session's or a message's, no action tells."""
+        if uri in self.defaults:
+            return
+        titles = self.ledger.values(told["title"], uri, "session/titleChanged", "title")
+        assert now["title"] in titles or not told["title"], f"{uri}: the title is {now['title']!r}"
+        self.ledger.checked["chat titles"] += told["title"].startswith("name ")
 
     def _process_bound(self, uri):
         # Where it works is written with a move: an unanswered one may have been made.

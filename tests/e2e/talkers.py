@@ -2,15 +2,16 @@
 
 import base64
 import contextlib
+from datetime import UTC, datetime
 
 from twisted.internet.task import deferLater
 
+from ahpd.protocol.timestamps import stamp
 from ahpd.sessions.annotations import annotations_of as annotations
 
 from .ledger import GONE
 
 PROVIDER = "demo"
-AT = "2026-01-02T03:04:05.000Z"
 
 #: How many sessions there are before no more are made, and chats of each.
 MOST_SESSIONS = 6
@@ -42,6 +43,12 @@ def texts_of(number):
     ]
 
 
+def waits(found):
+    """Whether a part of a turn, with the turn's id, waits for a person."""
+    _, part = found
+    return part.get("toolCall", {}).get("status") in (None, "pending-confirmation")
+
+
 class Talker:
     """One client. `sessions` are those it watches, all chats of them."""
 
@@ -56,7 +63,7 @@ class Talker:
             *[self.queue] * 4,
             *[self.steer] * 3,
             *[self.decide, self.answer] * 5,
-            *[self.draft, self.title, self.archive, self.read] * 2,
+            *[self.draft, self.title, self.name, self.archive, self.read] * 2,
             *[self.pace, self.stop, self.unqueue, self.reorder, self.resume] * 2,
             *[self.mark] * 4,
             *[self.make_chat, self.fork, self.end_chat, self.move, self.truncate],
@@ -126,8 +133,13 @@ class Talker:
             kind = {"type": "embeddedResource", "contentType": "image/png"}
             message["attachments"] = [{**kind, "label": f"{number}.png", "data": encoded}]
         turn_id = f"turn-{number}"
-        await self.perform(chat, "chat/turnStarted", turnId=turn_id, startedAt=AT, message=message)
-        if self.random.random() < 0.3:
+        started = stamp(datetime.now(UTC))
+        begun = {"turnId": turn_id, "startedAt": started, "message": message}
+        await self.perform(chat, "chat/turnStarted", **begun)
+        asks = {"/confirm": self.decide, "/ask": self.answer}.get(text.split(" ")[0])
+        if asks is not None and self.random.random() < 0.6:
+            await asks(session, chat)
+        elif self.random.random() < 0.3:
             with contextlib.suppress(TimeoutError):
                 await self.probe.wait_for(lambda: "activeTurn" not in self.probe.state(chat), 0.4)
 
@@ -151,7 +163,7 @@ class Talker:
         turn = self.state(chat).get("activeTurn") or {"message": user("")}
         if word in turn["message"]["text"]:
             with contextlib.suppress(TimeoutError):
-                await self.probe.wait_for(lambda: self.parts(chat, kind), 0.3)
+                await self.probe.wait_for(lambda: any(map(waits, self.parts(chat, kind))), 0.3)
 
     async def decide(self, session, chat):
         await self.asked(chat, "/confirm", "toolCall")
@@ -215,6 +227,11 @@ class Talker:
         self.ledger.named.add(session)
         title = f"title {self.ledger.number()}"
         await self.perform(session, "session/titleChanged", title=title)
+
+    async def name(self, session, chat):
+        if self.state(session).get("defaultChat") != chat:
+            title = f"name {self.ledger.number()}"
+            await self.perform(chat, "session/titleChanged", title=title)
 
     async def archive(self, session, chat):
         archived = self.random.random() < 0.5

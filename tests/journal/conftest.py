@@ -4,10 +4,30 @@ import pytest
 from twisted.internet.task import Clock
 
 from ahpd.channels.store import ChannelStore
-from ahpd.interfaces import SessionRow
+from ahpd.interfaces import SessionRow, StoreFailure
 from ahpd.journal.book import Journals
 from ahpd.protocol.uris import ChannelKind
 from ahpd.testing.failing_store import FailingStore
+
+
+class Store(FailingStore):
+    """One that may refuse a channel's entries, and take its time over what is written whole."""
+
+    def __init__(self, clock):
+        super().__init__()
+        self.clock = clock
+        self.refused = None
+        self.takes = 0.0
+
+    def append(self, entries):
+        taken = list(entries)
+        if any(channel == self.refused for channel, _ in taken):
+            raise StoreFailure(self.words)
+        super().append(taken)
+
+    def apply(self, writes):
+        super().apply(writes)
+        self.clock.rightNow += self.takes
 
 
 class Book:
@@ -16,25 +36,29 @@ class Book:
     session, chat = "ahp-session:/s", "ahp-chat:/c"
 
     def __init__(self):
-        self.store = FailingStore()
         self.clock = Clock()
+        self.store = Store(self.clock)
         self.channels = ChannelStore()
         self.journals = Journals(self.store, self.channels, self.clock, lambda: 1000, self._row)
         self.unsaved = []
+        self.open(self.session, ChannelKind.SESSION, {"title": "", "status": 1, "chats": []}, None)
+        self.another(self.chat)
+
+    def another(self, chat, session="s"):
+        """An empty chat more, of that session."""
         state = {
-            "resource": self.chat,
+            "resource": chat,
             "title": "",
             "status": 1,
             "modifiedAt": "2026-01-01T00:00:00.000Z",
             "turns": [],
         }
-        self.open(self.session, ChannelKind.SESSION, {"title": "", "status": 1, "chats": []}, None)
-        self.open(self.chat, ChannelKind.CHAT, state, lambda env, failure: self.unsaved.append(env))
-        self.journals.save("s")
+        self.open(chat, ChannelKind.CHAT, state, lambda env, why: self.unsaved.append(env), session)
+        self.journals.save(session)
         self.store.calls.clear()
 
-    def open(self, channel, kind, state, unsaved):
-        journal = self.journals.open("s", channel, kind, unsaved)
+    def open(self, channel, kind, state, unsaved, session="s"):
+        journal = self.journals.open(session, channel, kind, unsaved)
         self.channels.open(channel, kind, state, None, journal)
 
     def _row(self, identifier):
@@ -52,16 +76,17 @@ class Book:
     def say(self, action_type, origin=None, channel=None, **fields):
         self.channels.dispatch(channel or self.chat, {"type": action_type, **fields}, origin)
 
-    def turn(self, turn_id, text="hello"):
+    def turn(self, turn_id, text="hello", channel=None):
         """A turn's start and its part `p`."""
         self.say(
             "chat/turnStarted",
+            channel=channel,
             turnId=turn_id,
             startedAt="2026-01-01T00:00:00.000Z",
             message={"text": text, "origin": {"kind": "user"}},
         )
         part = {"kind": "markdown", "id": "p", "content": ""}
-        self.say("chat/responsePart", turnId=turn_id, part=part)
+        self.say("chat/responsePart", channel=channel, turnId=turn_id, part=part)
 
     def delta(self, turn_id, content, kind="chat/delta", part="p"):
         self.say(kind, turnId=turn_id, partId=part, content=content)

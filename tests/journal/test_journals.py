@@ -309,3 +309,61 @@ def test_a_channel_that_is_let_go_of_leaves_no_timer(book):
     book.channels.close(book.chat)
     book.channels.close(book.session)
     assert book.clock.getDelayedCalls() == []
+
+
+def test_the_text_of_all_that_stream_is_written_in_one_go(book):
+    book.another("ahp-chat:/d")
+    stream(book, "ahp-chat:/c", "ahp-chat:/d")
+    book.store.calls.clear()
+    book.clock.advance(BATCH)
+    [(_, entries)] = book.appends()
+    assert [channel for channel, _ in entries] == ["ahp-chat:/c", "ahp-chat:/d"]
+    assert texts(book) == [("chat/delta", "of ahp-chat:/c"), ("chat/delta", "of ahp-chat:/d")]
+    book.clock.advance(BATCH)
+    assert len(book.appends()) == 1
+
+
+def test_the_text_of_one_that_cannot_be_written_costs_the_others_nothing(book):
+    book.another("ahp-chat:/d")
+    stream(book, "ahp-chat:/c", "ahp-chat:/d")
+    book.store.calls.clear()
+    book.store.refused = "ahp-chat:/c"
+    book.clock.advance(BATCH)
+    assert texts(book) == [("chat/delta", "of ahp-chat:/d")]
+    assert book.unsaved == [None]
+    book.store.refused = None
+    book.end("t")
+    assert same(book).state["turns"][0]["responseParts"][0]["content"] == "of ahp-chat:/c"
+
+
+def test_a_turns_end_is_one_entry_however_much_the_turn_said(book):
+    book.turn("t")
+    for _ in range(40):
+        book.delta("t", "x" * MOST_HELD)
+    book.store.calls.clear()
+    book.end("t")
+    assert [kind for kind, _ in book.store.calls] == ["append"]
+    book.clock.advance(QUIET)
+    assert list(book.record().entries) == []
+    same(book)
+
+
+def test_folding_that_takes_its_time_lets_others_have_theirs(book):
+    for number in range(3):
+        book.another(f"ahp-chat:/{number}", f"s{number}")
+        book.say("chat/draftChanged", channel=f"ahp-chat:/{number}", draft={"text": "x"})
+    book.store.takes = 0.01
+    book.clock.advance(QUIET)
+    assert len(book.store.unfolded()) == 2
+    for left in (1, 0):
+        book.clock.advance(0.02)
+        assert len(book.store.unfolded()) == left
+    assert book.clock.getDelayedCalls() == []
+
+
+def stream(book, *channels):
+    """A turn in each, with some text that waits."""
+    for channel in channels:
+        book.turn("t", channel=channel)
+        content = f"of {channel}"
+        book.say("chat/delta", channel=channel, turnId="t", partId="p", content=content)

@@ -308,9 +308,9 @@ class Account:
     def _removed(self, chat, action, origin):
         identifier = action["id"]
         held = chat.steering == identifier or identifier in chat.queue
-        if origin is None and held and identifier not in self.read:
-            if chat.active is not None or not chat.turns or chat.turns[-1][1] != "cancelled":
-                self.says(f"{chat.uri}: {identifier} is taken out by nobody")
+        stopped = chat.active is None and chat.turns and chat.turns[-1][1] == "cancelled"
+        if origin is None and held and not stopped and identifier not in self.read:
+            self.says(f"{chat.uri}: {identifier} is taken out by nobody")
         if action["kind"] == "steering" and chat.steering == identifier:
             chat.steering = None
             self.gone.add(identifier)

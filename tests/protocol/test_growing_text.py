@@ -1,10 +1,10 @@
 """Text that grows without being copied."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ahpd.protocol.text import GrowingText, appended, plain
+from ahpd.protocol.text import GrowingText, appended, plain, settled
 
 
 @given(st.text(), st.lists(st.text()))
@@ -36,6 +36,51 @@ def test_appending_to_a_string_makes_it_grow_and_to_a_growing_one_keeps_it():
     assert isinstance(text, GrowingText)
     assert appended(text, "c") is text
     assert text == "abc"
+
+
+@settings(deadline=None, max_examples=50)
+@given(
+    st.lists(st.tuples(st.text(min_size=1, max_size=3), st.integers(1, 40_000)), max_size=4),
+    st.integers(0, 4),
+)
+def test_its_pieces_are_the_text_whatever_their_sizes(said, read_after):
+    text = GrowingText()
+    for number, (piece, times) in enumerate(said):
+        for _ in range(3):
+            text.append(piece * times)
+        if number == read_after:
+            str(text)
+    whole = "".join(piece * times * 3 for piece, times in said)
+    assert "".join(text.pieces) == whole
+    assert str(text) == whole
+
+
+def test_small_pieces_are_made_one():
+    text = GrowingText()
+    for _ in range(2_000_000):
+        text.append("x")
+    assert len(text.pieces) < 65_536 + 31
+
+
+def test_a_copy_goes_its_own_way():
+    text = GrowingText("a")
+    text.append("b")
+    copied = text.copy()
+    copied.append("c")
+    text.append("d" * 100_000)
+    copied.append("e" * 100_000)
+    assert text == "ab" + "d" * 100_000
+    assert copied == "abc" + "e" * 100_000
+
+
+def test_a_text_that_is_over_is_a_string_unless_it_is_long():
+    short, long = GrowingText("ab"), GrowingText("ab" * 1_000_000)
+    short.append("c")
+    long.append("c")
+    assert settled(short) == "abc"
+    assert type(settled(short)) is str
+    assert settled(long) is long
+    assert len(long.pieces) == 2
 
 
 def test_it_cannot_be_a_key():

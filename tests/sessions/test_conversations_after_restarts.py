@@ -107,6 +107,39 @@ def test_a_turn_that_ran_can_be_resumed_where_its_backend_can(host, agent, three
     assert host.turns(three)[-1]["state"] == "complete"
 
 
+def test_a_resumed_turn_of_an_earlier_life_is_started_by_nobody_again(host, agent, chat):
+    agent.then(scripts.never_ends)
+    host.turn(chat, turn_id="t1")
+    host.again()
+    gate = Gate()
+    agent.then(scripts.waits_at(gate, "went on"))
+    assert host.dispatch(chat, "chat/turnResume", turnId="t1") is None
+    assert host.turn(chat, turn_id="t1") == "The chat has a turn of this id already: t1"
+    gate.open()
+    [turn] = host.turns(chat)
+    assert (turn["id"], turn["state"]) == ("t1", "complete")
+
+
+def test_where_a_resumed_turn_of_an_earlier_life_ends_is_kept(host, agent, chat):
+    agent.then(ends_at("p0"), scripts.never_ends)
+    host.turn(chat, turn_id="t0")
+    host.turn(chat, turn_id="t1")
+    host.again()
+    held = Gate()
+
+    async def goes_on(turn):
+        await held.passed()
+        turn.point("p1")
+
+    agent.then(goes_on)
+    assert host.dispatch(chat, "chat/turnResume", turnId="t1") is None
+    held.open()
+    agent.then(scripts.echo)
+    host.turn(chat, turn_id="t2")
+    assert host.dispatch(chat, "chat/truncated", turnId="t1") is None
+    assert resumed(host, agent, chat).point == "p1"
+
+
 def test_steering_a_host_went_away_with_waits_and_runs_once(host, agent, chat):
     agent.keeps_steering = True
     agent.then(scripts.never_ends)
@@ -183,3 +216,26 @@ def test_a_cut_the_disk_had_no_room_for_is_kept_with_what_comes_next(full, agent
     full.pass_time(60)
     full.crash()
     assert resumed(full, agent, chat) == ConversationPoint(conversation="c1", point="p1")
+
+
+@pytest.mark.logs_failures
+@pytest.mark.parametrize("spare", range(9))
+def test_wherever_the_disk_fills_up_a_conversation_is_listed_as_no_session_of_its_own(
+    sessions_host, agent, spare
+):
+    host = sessions_host(agents={"scripted": agent}, kept=FailingStore())
+    host.session()
+    chat = host.chat()
+    agent.then(ends_at("p1"))
+    host.kept.spare = spare
+    host.turn(chat, turn_id="t1")
+    host.kept.spare, host.kept.full = None, False
+    host.turn(chat, turn_id="t2")
+    for number in range(1, len(agent.chats) + 1):
+        agent.keep(f"c{number}")
+    for again in (host.pass_time, lambda _: host.crash()):
+        again(60)
+        host.listing({})  # asks the agent; what it says is in the next one
+        host.pass_time(60)
+        host.listing({})
+        assert [row["resource"] for row in host.listing({})["items"]] == ["ahp-session:/s1"]

@@ -7,6 +7,7 @@ Source: AHP.txt, `session/workingDirectorySet`, `session/workingDirectoryRemoved
 import pytest
 from twisted.internet.defer import Deferred
 
+from ahpd.interfaces import AgentAbilities
 from ahpd.sessions.trust import trusted
 from ahpd.testing.agents import ScriptedAgent
 from ahpd.testing.host import MemoryHost
@@ -270,17 +271,46 @@ def test_the_window_is_asked_about_a_folder_it_adds(housed, answer, words):
     assert one.folders == ([A, B, C] if words is None else [A, B])
 
 
-def test_a_session_that_goes_while_the_window_is_asked_is_not_found(housed):
+@pytest.mark.parametrize("moves", [True, False])
+@pytest.mark.parametrize("again", [True, False])
+def test_a_session_that_goes_while_the_window_is_asked_is_not_found(housed, moves, again):
     one = housed(trust=False)
+    enabled = {"type": "root/configChanged", "config": {"chatMoves.enabled": moves}}
+    one.probe.dispatch("ahp-root://", enabled)
     answer = Deferred()
     one.probe.serve(ASK, lambda params: answer)
     number = one.probe.dispatch(S1, {"type": SET, "directory": C})
     one.host.settle()
     other = one.host.connect("other")
     one.host.run(other.request("disposeSession", channel=S1))
+    if again:
+        one.probe.unsubscribe(S1)
+        one.host.run(other.request("createSession", channel=S1, workingDirectories=[A]))
     answer.callback({"trusted": True})
     one.host.settle()
-    assert one.answer(number) == f"Session not found: {S1}"
+    words = "Session is not ready for working-directory changes" if again else "Session not found"
+    assert one.answer(number) == f"{words}: {S1}"
+
+
+def test_a_session_nobody_watches_stays_while_the_window_is_asked(housed):
+    one = housed(trust=False, started=False)
+    one.agent.abilities = AgentAbilities(reopens=True)
+    one.turn()
+    enabled = {"type": "root/configChanged", "config": {"chatMoves.enabled": True}}
+    one.probe.dispatch("ahp-root://", enabled)
+    answer = Deferred()
+    one.probe.serve(ASK, lambda params: answer)
+    one.probe.dispatch(S1, {"type": SET, "directory": C})
+    one.probe.unsubscribe(S1)
+    for _ in range(30):
+        one.host.advance(60)
+    assert one.host.store.is_open(S1)
+    answer.callback({"trusted": True})
+    one.host.settle()
+    assert one.folders == [A, B, C]
+    for _ in range(30):
+        one.host.advance(60)
+    assert not one.host.store.is_open(S1)
 
 
 def test_a_window_that_does_not_answer_such_a_question_does_not_vouch(housed):

@@ -78,6 +78,53 @@ def test_the_log_is_begun_anew_and_cut(store, monkeypatch):
     assert log_bytes(store) <= 100_000
 
 
+class WrittenTo:
+    """The compaction's connection, with a writer who writes right behind each pass."""
+
+    def __init__(self, connection, write):
+        self._connection = connection
+        self._write = write
+
+    def __getattr__(self, name):
+        return getattr(self._connection, name)
+
+    def execute(self, statement):
+        [row] = self._connection.execute(statement).fetchall()
+        if "PASSIVE" in statement:
+            self._write()
+        self.fetchone = lambda: row
+        return self
+
+
+def test_a_log_somebody_always_writes_to_does_not_grow_without_end(store, monkeypatch):
+    limit, connect = 200_000, maintenance.connect
+    monkeypatch.setattr(maintenance, "LONG_LOG", limit)
+    write = lambda: store.append([("chat:/0", b"x" * 4000)])  # noqa: E731
+    monkeypatch.setattr(
+        maintenance, "connect", lambda *given, **more: WrittenTo(connect(*given, **more), write)
+    )
+    fill(store, 1)
+    lengths = []
+    for _ in range(10):
+        for _ in range(50):
+            write()
+        assert Compaction(store.path).run()
+        write()
+        lengths.append(log_bytes(store))
+    assert max(lengths) < 4 * limit
+    assert len(records(store, "s0")[0].entries) >= 510
+
+
+def test_a_long_log_is_given_back_though_nobody_writes_after_it(store, monkeypatch):
+    monkeypatch.setattr(maintenance, "LONG_LOG", 200_000)
+    fill(store, 100)
+    held = everything(store)
+    assert log_bytes(store) > 5_000_000
+    asyncio.run(store.compact())
+    assert log_bytes(store) == 0
+    assert everything(store) == held
+
+
 def test_what_was_deleted_is_given_back(store):
     fill(store, 300)
     asyncio.run(store.compact())

@@ -748,6 +748,15 @@ def test_many_channels_are_not_all_remembered(store, monkeypatch):
         assert record.entries == (b"e" * 100, b"%d" % number, b"%d" % number)
 
 
+def test_a_call_forgets_nothing_of_what_it_places(store, monkeypatch):
+    monkeypatch.setattr("ahpd.stores.sqlite._REMEMBERED", 1)
+    fill(store, 3)
+    numbers = [0, 1, 2, 0, 1, 0]
+    store.append([(f"chat:/{number}", b"%d" % at) for at, number in enumerate(numbers)])
+    found = [records(store, f"s{number}")[0].entries[1:] for number in range(3)]
+    assert found == [(b"0", b"3", b"5"), (b"1", b"4"), (b"2",)]
+
+
 def test_a_row_has_every_field_of_the_port(store):
     row = a_row("a")
     store.apply([PutSession(row=row)])

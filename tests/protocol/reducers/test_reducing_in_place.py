@@ -136,6 +136,24 @@ def test_a_part_s_text_becomes_a_string_when_its_turn_ends():
     assert part["content"] == ""
 
 
+def test_a_long_text_stays_in_pieces_and_a_resumed_turn_has_its_own():
+    error = {"kind": "error", "error": {}, "resumable": True}
+    state = running({"kind": "markdown", "id": "p", "content": Unread()}, turns=[])
+    said = {"type": "chat/delta", "turnId": "t", "partId": "p", "content": "x" * 100_000}
+    for _ in range(20):
+        chat(state, said)
+    chat(state, {"type": "chat/error", "turnId": "t", "duration": 1, "part": error})
+    [turn] = state["turns"]
+    shared = {"status": 2, "modifiedAt": "", "turns": [turn]}
+    assert len(turn["responseParts"][0]["content"]) == 2_000_000
+
+    chat(shared, {"type": "chat/turnResume", "turnId": "t"})
+    chat(shared, said)
+
+    assert len(turn["responseParts"][0]["content"]) == 2_000_000
+    assert len(shared["activeTurn"]["responseParts"][0]["content"]) == 2_100_000
+
+
 def test_terminal_output_becomes_a_string_when_its_command_is_over():
     state = {"content": []}
     said = {"type": "terminal/commandExecuted", "commandId": "c", "commandLine": "", "timestamp": 1}

@@ -1,0 +1,26 @@
+"""Small files that are written whole: a reader finds the old content or the new one."""
+
+import os
+from pathlib import Path
+
+
+def replace(path: Path, data: bytes) -> None:
+    """Have `path` hold `data`, for its owner alone; on disk when it returns.
+
+    Its folder is there and is one process's at a time. Raises `OSError`, what was there
+    untouched.
+    """
+    draft = path.with_name(f"{path.name}.new")
+    draft.unlink(missing_ok=True)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    with os.fdopen(os.open(draft, flags, 0o600), "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)
+    # Without this the file's new name may not outlive the machine's end.
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
