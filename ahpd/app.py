@@ -176,10 +176,10 @@ def make_sessions(
     attachments = None
     if folder is not None:
         attachments = Attachments(
-            AttachmentFiles(folder.path, ground.ids),
+            AttachmentFiles(folder.path, ground.ids, power=settings.sessions_sync == "power"),
             in_thread(ground.reactor),
             lambda uri: _chat_state(sessions, uri),
-            ClientResources(ground.clients),
+            ClientResources(ground.clients, ground.scheduler),
             settings.attachment_fetch_limit_bytes,
             lambda: sessions.registry.catalogue.identifiers,
         )

@@ -1,4 +1,7 @@
-"""Small files that are written whole: a reader finds the old content or the new one."""
+"""Small files that are written whole: a reader finds the old content or the new one.
+
+What is on disk when a call returns is there after a power cut too.
+"""
 
 import os
 from pathlib import Path
@@ -18,9 +21,13 @@ def replace(path: Path, data: bytes) -> None:
         file.flush()
         os.fsync(file.fileno())
     draft.replace(path)
-    # Without this the file's new name may not outlive the machine's end.
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    keep_names(path.parent)
+
+
+def keep_names(folder: Path) -> None:
+    """Have the names in a folder outlive the machine's end. Raises `OSError`."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        os.fsync(folder)
+        os.fsync(descriptor)
     finally:
-        os.close(folder)
+        os.close(descriptor)

@@ -14,6 +14,7 @@ from typing import Final
 
 from ahpd.attachments.names import file_name, folder_name, is_folder_name
 from ahpd.protocol.uris import session_id
+from ahpd.whole_files import keep_names
 
 #: A file that is being written.
 _PART: Final = ".part"
@@ -21,11 +22,16 @@ _MODE: Final = 0o400
 
 
 class AttachmentFiles:
-    """Files under `root`, which is made when first written to. `ids` never repeat."""
+    """Files under `root`, which is made when first written to. `ids` never repeat.
 
-    def __init__(self, root: Path, ids: Callable[[], str]) -> None:
+    With `power` what is written is on disk when it returns; without, in the system's cache,
+    which outlives this process.
+    """
+
+    def __init__(self, root: Path, ids: Callable[[], str], *, power: bool = False) -> None:
         self.root = root
         self._ids = ids
+        self._power = power
         self._sweeping = threading.Lock()
         self._written: set[str] = set()
         """The folders that were written to in this life."""
@@ -49,9 +55,15 @@ class AttachmentFiles:
             with part.open("xb") as file:
                 os.fchmod(file.fileno(), _MODE)
                 file.write(data)
+                if self._power:
+                    file.flush()
+                    os.fsync(file.fileno())
             part.replace(path)
+            for named_in in (place, folder, self.root) if self._power else ():
+                keep_names(named_in)
         except OSError:
             part.unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
             place.rmdir()
             raise
         return path

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from zope.interface import Interface
 
 from ahpd.protocol import Action
+from ahpd.protocol.errors import shortened
 
 if TYPE_CHECKING:
     from ahpd.channels.envelope import Envelope, Origin
@@ -65,4 +66,4 @@ class Refusal(Exception):
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
-        self.reason = reason
+        self.reason = shortened(reason)

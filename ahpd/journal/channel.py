@@ -121,8 +121,11 @@ class ChannelJournal:
             self.passed = True
         else:
             self.settle()
-            self._shrunk = kind in SHRINKING
-            self._book.write(self, envelope.action_body, kind in TURN_ENDS)
+            try:
+                self._book.write(self, envelope.action_body, kind in TURN_ENDS)
+            finally:
+                # Not before: a head that is written with the action has the turns it drops.
+                self._shrunk = kind in SHRINKING
 
     def lost(self, envelope: Envelope, failure: StoreFailure) -> bool:
         """See `Journal.lost`. What follows on a channel with no owner to tell is said."""

@@ -28,6 +28,17 @@ CONFLICT: Final = -32011
 #: How much of a client's list is repeated to it.
 _SHOWN: Final = 10
 
+#: The longest words a client is told. They may repeat what it sent, which may be megabytes.
+LONGEST_WORDS: Final = 2000
+_HEAD: Final = 1500
+
+
+def shortened(words: str) -> str:
+    """The words, their middle left out where they are longer than `LONGEST_WORDS`."""
+    if len(words) <= LONGEST_WORDS:
+        return words
+    return f"{words[:_HEAD]} … {words[_HEAD + 3 - LONGEST_WORDS :]}"
+
 
 class RpcError(Exception):
     """A failure with a JSON-RPC error code, words for a person, and optional data.
@@ -43,7 +54,7 @@ class RpcError(Exception):
 
     def to_wire(self) -> dict[str, Any]:
         """The `error` member of a JSON-RPC response."""
-        error: dict[str, Any] = {"code": self.code, "message": self.message}
+        error: dict[str, Any] = {"code": self.code, "message": shortened(self.message)}
         if self.data is not None:
             error["data"] = self.data
         return error

@@ -30,6 +30,7 @@ def every(customizations: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]
 
 
 def is_on(entry: Mapping[str, Any]) -> bool:
+    """Whether one is on, by its decisions or by its switch."""
     if entry["type"] in BY_SCOPE:
         return in_force(entry.get("enablement"))
     return entry.get("enabled", True) is not False
@@ -53,20 +54,21 @@ def with_one(
 
 
 def with_fields(fields: Mapping[str, Any], entry: Mapping[str, Any]) -> State:
+    """A server with `fields` for what of it moves without a list."""
     kept = {name: value for name, value in entry.items() if name not in MOVES_BY_ITSELF}
     return {**kept, **fields}
 
 
 def switched(entry: Mapping[str, Any], enablement: Sequence[Mapping[str, Any]]) -> State:
     """As the protocol's reducer takes a switch."""
-    switched = dict(entry)
+    made = dict(entry)
     if entry["type"] in BY_SCOPE:
-        switched.pop("enablement", None)
+        made.pop("enablement", None)
         if enablement:
-            switched["enablement"] = list(enablement)
+            made["enablement"] = list(enablement)
     else:
-        switched["enabled"] = enablement[0].get("enabled", False) if enablement else True
-    return switched
+        made["enabled"] = enablement[0].get("enabled", False) if enablement else True
+    return made
 
 
 def put_back(entry: Mapping[str, Any], was: Mapping[str, Any]) -> State:
@@ -83,10 +85,10 @@ def plugins(client: Mapping[str, Any]) -> list[State]:
     for plugin in client.get("customizations") or ():
         entry = {name: value for name, value in plugin.items() if name not in _FOR_THE_HOST}
         entry["clientId"] = client.get("clientId", "")
-        switched: Mapping[str, Any] = plugin.get("childEnablement") or {}
+        told: Mapping[str, Any] = plugin.get("childEnablement") or {}
         if entry.get("children"):
             entry["children"] = [
-                switched(child, switched[child["id"]]) if child["id"] in switched else child
+                switched(child, told[child["id"]]) if child["id"] in told else child
                 for child in entry["children"]
             ]
         listed.append(entry)

@@ -18,15 +18,14 @@ from ahpd.journal.recovery import (
     ended,
     read_back,
 )
+from ahpd.journal.table import KEPT_KINDS
 from ahpd.protocol import State
 from ahpd.protocol.reducers import REDUCERS
 from ahpd.protocol.uris import ChannelKind
 
 log = Logger()
 
-_KINDS = {
-    kind.value: kind for kind in (ChannelKind.SESSION, ChannelKind.CHAT, ChannelKind.ANNOTATIONS)
-}
+_KINDS = {kind.value: kind for kind in KEPT_KINDS}
 
 
 @attrs.define(kw_only=True)

@@ -5,12 +5,13 @@ its record is read, and it is what it was. One that nobody watches and nothing r
 to sleep again (`ahpd.sessions.sleeping`).
 """
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from twisted.logger import Logger
 
-from ahpd.interfaces import DropChannel, DropSession, IAgent, SessionRow, StoreFailure, Write
+from ahpd.interfaces import DropChannel, DropSession, IAgent, SessionRow, StoreFailure
 from ahpd.protocol.errors import RpcError, internal_error
 from ahpd.protocol.timestamps import instant
 from ahpd.sessions.entry import Entry
@@ -40,7 +41,7 @@ def load(registry: "SessionRegistry") -> None:
     """
     store = registry.journals.store
     mended = set(store.unfolded())
-    left: list[Write] = []
+    left: list[DropSession] = []
     now = registry.world.now()
     for row in store.sessions():
         if not row.id:
@@ -50,13 +51,22 @@ def load(registry: "SessionRegistry") -> None:
             left.append(DropSession(id=row.id))
         else:
             registry.catalogue.add_row(row)
-    store.apply(left)
+    _take_away(registry, left)
     open_ones = [entry for entry in map(registry.catalogue.entry, mended) if entry is not None]
     for entry in open_ones:
         _mend(registry, entry)
     if open_ones:
         words = "put in order what the last run had left unfinished; sessions: {count}"
         log.info(words, count=len(open_ones))
+
+
+def _take_away(registry: "SessionRegistry", left: Sequence[DropSession]) -> None:
+    """Drop the sessions nobody came back to; where that fails the next start does."""
+    try:
+        if left:
+            registry.journals.apply(*left)
+    except StoreFailure as failure:
+        log.warn("sessions nobody came back to stay: {words}", words=str(failure))
 
 
 def _mend(registry: "SessionRegistry", entry: Entry[Session]) -> None:
@@ -156,6 +166,8 @@ def _expect(registry: "SessionRegistry", entry: Entry[Session], stored: StoredSe
 
 def _drop(registry: "SessionRegistry", *channels: str) -> None:
     """Take channels nobody lists out of the store; they do no harm where that fails."""
+    if not channels:
+        return
     try:
         registry.journals.apply(*(DropChannel(channel=channel) for channel in channels))
     except StoreFailure as failure:

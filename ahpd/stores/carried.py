@@ -154,3 +154,30 @@ def _names(path: str) -> list[str]:
     if any(name in ("", ".", "..") or "\0" in name for name in names):
         raise ValueError(f"path is {path!r}, expected one inside the session's folder")
     return names
+
+
+def mover(old: Path, new: Path) -> Callable[[Any], Any]:
+    """Makes of a value one that names attachments where they are now.
+
+    A text that begins with the old folder, as a path or as a `file:` URI, begins with the new
+    one; a text that only mentions it is left as it was said.
+    """
+    if old == new or not old.is_absolute():
+        return lambda value: value
+    pairs = ((f"{old}/", f"{new}/"), (f"{old.as_uri()}/", f"{new.as_uri()}/"))
+
+    def moved(value: Any) -> Any:
+        match value:
+            case str():
+                for before, after in pairs:
+                    if value.startswith(before):
+                        return after + value[len(before) :]
+                return value
+            case list():
+                return [moved(item) for item in value]
+            case dict():
+                return {key: moved(item) for key, item in value.items()}
+            case _:
+                return value
+
+    return moved

@@ -37,8 +37,8 @@ class FolderLock:
             raise StoreFailure(f"{folder}: it is no folder, and sessions are kept in one") from None
         except OSError as error:
             raise StoreFailure(
-                f"{error.filename or path}: {reason(error)}; sessions are kept in {folder}, or "
-                "where dataDirectory says"
+                f"{error.filename or path}: {reason(error)}; sessions are kept in the folder that "
+                "dataDirectory names"
             ) from None
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -30,8 +30,10 @@ from ahpd.interfaces.stores import (
     SessionRow,
     Write,
 )
+from ahpd.protocol.check import check
+from ahpd.protocol.shapes.sessions import SessionSummary
 from ahpd.protocol.uris import session_id
-from ahpd.stores.carried import Arriving, FolderOf, pieces
+from ahpd.stores.carried import Arriving, FolderOf, mover, pieces
 from ahpd.wire.codec import Encoded, decode, encode
 
 FORMAT: Final = "ahpd-sessions"
@@ -234,7 +236,7 @@ class _Reader:
         version = record.get("version")
         if version != VERSION:
             raise ValueError(f"version is {version!r}, expected {VERSION}; use a newer ahpd")
-        self._moved = _mover(Path(_text(record, "attachments")), self._place.root)
+        self._moved = mover(Path(_text(record, "attachments")), self._place.root)
 
     def _take(self, kind: str, record: Mapping[str, Any]) -> Iterator[Write]:
         match kind:
@@ -281,11 +283,19 @@ class _Reader:
                 modified_at=_text(record, "modifiedAt"),
                 ordinal=self._ordinal,
                 announced=announced,
-                summary=self._value(record, "summary"),
+                summary=self._summary(record, uri),
             )
         )
         self.done.sessions += 1
         self._progress(self.done.sessions)
+
+    def _summary(self, record: Mapping[str, Any], uri: str) -> bytes:
+        """A row is shown to clients as it is, so it is checked before it is taken."""
+        if "summary" in record:
+            check(record["summary"], SessionSummary, "summary")
+            if record["summary"]["resource"] != uri:
+                raise ValueError(f"summary.resource is not {uri}")
+        return self._value(record, "summary")
 
     def _owner(self, record: Mapping[str, Any]) -> tuple[str, bool]:
         """The session a line is of, and whether it is imported."""
@@ -355,7 +365,10 @@ class _Reader:
     def _value(self, record: Mapping[str, Any], name: str) -> bytes:
         if name not in record:
             raise ValueError(f"{name} is missing")
-        return encode(self._moved(record[name]))
+        try:
+            return encode(self._moved(record[name]))
+        except RecursionError:
+            raise ValueError(f"{name} is nested too deeply") from None
 
 
 def _record(data: bytes) -> Mapping[str, Any]:
@@ -376,30 +389,3 @@ def _text(record: Mapping[str, Any], name: str) -> str:
         found = "missing" if name not in record else "no text"
         raise ValueError(f"{name} is {found}")
     return value
-
-
-def _mover(old: Path, new: Path) -> Callable[[Any], Any]:
-    """Makes of a value one that names attachments where they are now.
-
-    A text that begins with the old folder, as a path or as a `file:` URI, begins with the new
-    one; a text that only mentions it is left as it was said.
-    """
-    if old == new or not old.is_absolute():
-        return lambda value: value
-    pairs = ((f"{old}/", f"{new}/"), (f"{old.as_uri()}/", f"{new.as_uri()}/"))
-
-    def moved(value: Any) -> Any:
-        match value:
-            case str():
-                for before, after in pairs:
-                    if value.startswith(before):
-                        return after + value[len(before) :]
-                return value
-            case list():
-                return [moved(item) for item in value]
-            case dict():
-                return {key: moved(item) for key, item in value.items()}
-            case _:
-                return value
-
-    return moved

@@ -21,6 +21,7 @@ from ahpd.interfaces.stores import (
     StoreFailure,
     Write,
 )
+from ahpd.wire.codec import encode
 
 #: Makes a store that holds nothing and was not opened.
 Make = Callable[[], ISessionStore]
@@ -56,17 +57,24 @@ async def check_session_store(make: Make, reopen: Reopen | None = None) -> None:
         await check_reopening(make, reopen)
 
 
+def a_summary(uri: str, title: str) -> bytes:
+    """What a row holds for clients (SessionSummary)."""
+    times = {"createdAt": "2026-01-02T03:04:05.000Z", "modifiedAt": "2026-01-02T03:04:06.000Z"}
+    return encode({"resource": uri, "provider": "demo", "title": title, "status": 1, **times})
+
+
 def a_row(identifier: str, ordinal: int = 1, **changed: object) -> SessionRow:
     """A session's row."""
+    uri = f"ahp-session:/{identifier}"
     row = SessionRow(
         id=identifier,
-        uri=f"ahp-session:/{identifier}",
+        uri=uri,
         provider="demo",
         created_at="2026-01-02T03:04:05.000Z",
         modified_at="2026-01-02T03:04:06.000Z",
         ordinal=ordinal,
         announced=True,
-        summary=b'{"title":"%d"}' % ordinal,
+        summary=a_summary(uri, str(ordinal)),
     )
     return attrs.evolve(row, **changed)  # type: ignore[arg-type]
 

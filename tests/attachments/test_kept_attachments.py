@@ -205,6 +205,32 @@ def test_a_disk_that_fills_up_leaves_no_part_behind(kit, monkeypatch, lines):
     assert any("No space left on device" in line for line in lines)
 
 
+@pytest.mark.parametrize("power", [True, False])
+def test_a_power_cut_costs_no_file_where_it_is_to_cost_none(tmp_path, monkeypatch, power):
+    synced = []
+    fsync = os.fsync
+
+    def noted(descriptor):
+        synced.append(Path(f"/proc/self/fd/{descriptor}").readlink())
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    path = AttachmentFiles(tmp_path, lambda: "id", power=power).write("s:/s", "p", "", b"x")
+    assert path.read_bytes() == b"x"
+    on_the_way = [path.parent / ".part", path.parent, path.parent.parent, tmp_path]
+    assert synced == (on_the_way if power else [])
+
+
+def test_a_disk_that_fails_behind_the_writing_leaves_nothing(tmp_path, monkeypatch):
+    def fails(folder):
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr("ahpd.attachments.files.keep_names", fails)
+    with pytest.raises(OSError, match="Input/output"):
+        AttachmentFiles(tmp_path, lambda: "id", power=True).write("s:/s", "p", "", b"x")
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
 def test_a_message_sent_again_is_not_written_again(kit):
     first, again = kit.one(pasted()), kit.one(pasted())
     assert first == again

@@ -211,6 +211,22 @@ def test_a_client_that_leaves_while_it_is_read_leaves_its_message(host, client):
     assert turn["message"]["attachments"] == [sent]
 
 
+def test_a_client_that_never_answers_holds_its_message_up_for_a_minute_alone(host, client):
+    asked = Deferred()
+    client.serve("resourceRead", lambda params: asked)
+    sent = {"type": "resource", "label": "draft.txt", "uri": "vscode-userdata:/draft"}
+    start(host, client, "t1", sent)
+    client.dispatch(S1, {"type": "session/titleChanged", "title": "behind it"})
+    host.advance(59)
+    assert client.plain_state(default_chat(client))["turns"] == []
+    host.advance(1)
+    [turn] = client.plain_state(default_chat(client))["turns"]
+    assert turn["message"]["attachments"] == [sent]
+    assert client.state(S1)["title"] == "behind it"
+    asked.callback({"data": "", "encoding": "utf-8"})  # too late, and no trouble
+    host.settle()
+
+
 def test_a_session_that_goes_takes_its_files_and_a_host_in_memory_all_of_them(host, client):
     start(host, client, "t1", pasted())
     folder = attachments_of(host)

@@ -92,7 +92,7 @@ def test_a_folder_that_cannot_be_made_is_said_with_the_key_that_names_it(command
     done = command.run(*FREE, "--data-directory", "file/kept", status=1)
     assert done.stdout == ""
     assert done.stderr == (
-        f"ahpd: {place}: Not a directory; sessions are kept in {place}, or where dataDirectory says\n"
+        f"ahpd: {place}: Not a directory; sessions are kept in the folder that dataDirectory names\n"
     )
 
 

@@ -94,6 +94,10 @@ class Book:
     def end(self, turn_id):
         self.say("chat/turnComplete", turnId=turn_id, duration=5)
 
+    def is_behind(self):
+        """The chat's head is no longer what was said: it is written with the next action."""
+        self.journals.open("s", self.chat, ChannelKind.CHAT).said_unsaved()
+
     def record(self, channel=None):
         [found] = [each for each in self.store.read("s") if each.channel == (channel or self.chat)]
         return found

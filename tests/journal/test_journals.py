@@ -169,6 +169,34 @@ def test_a_history_that_got_shorter_and_longer_again_is_stored_as_it_is(book, fo
     same(book)
 
 
+@pytest.mark.parametrize("kept", [None, "t0"])
+def test_what_is_dropped_with_the_first_action_on_a_head_that_is_behind_stays_dropped(book, kept):
+    for number in range(2):
+        book.turn(f"t{number}")
+        book.end(f"t{number}")
+    book.clock.advance(QUIET)
+    book.is_behind()
+    book.say("chat/truncated", **({} if kept is None else {"turnId": kept}))
+    same(book)
+    book.clock.advance(QUIET)
+    assert len(book.record().turns) == (0 if kept is None else 1)
+    same(book)
+
+
+def test_a_turn_that_is_resumed_on_a_head_that_is_behind_is_stored_once(book):
+    book.turn("t")
+    part = {"kind": "error", "error": {"errorType": "x", "message": "y"}, "resumable": True}
+    book.say("chat/error", turnId="t", duration=1, part=part)
+    book.clock.advance(QUIET)
+    book.is_behind()
+    book.say("chat/turnResume", turnId="t")
+    same(book)
+    book.end("t")
+    book.clock.advance(QUIET)
+    assert len(book.record().turns) == 1
+    same(book)
+
+
 def test_a_turn_that_is_resumed_is_stored_once(book):
     book.turn("t")
     part = {"kind": "error", "error": {"errorType": "x", "message": "y"}, "resumable": True}

@@ -2,6 +2,7 @@
 
 import pytest
 from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
 
 from ahpd.peers.resources import ClientResources
 from ahpd.protocol.errors import RpcError
@@ -28,7 +29,7 @@ class Clients:
 
 def read(*connections, client="c1"):
     results = []
-    reading = ClientResources(Clients(connections)).read(client, "x:/y")
+    reading = ClientResources(Clients(connections), Clock()).read(client, "x:/y")
     Deferred.fromCoroutine(reading).addBoth(results.append)
     if hasattr(results[0], "raiseException"):
         results[0].raiseException()

@@ -198,6 +198,22 @@ def test_wherever_the_host_ends_in_it_a_chat_is_closed_whole_or_not_at_all(host,
     assert host.kept.session_of(C2) == ("s1" if spare == 0 else None)
 
 
+@pytest.mark.parametrize("left_alone", [True, False])
+def test_a_host_starts_on_a_full_disk_and_shows_what_there_is(host, chat, left_alone):
+    host.turn(chat)
+    if left_alone:
+        host.session("ahp-session:/s2")
+        host.clock.advance(2 * 24 * 3600)
+    host.kept.full = True
+    host.crash()
+    assert [row["resource"] for row in host.listing({})["items"]] == [S1]
+    assert [turn["state"] for turn in host.turns(chat)] == ["complete"]
+    assert host.service.find("ahp-session:/s2") is None
+    host.kept.full = False
+    host.crash()
+    assert [row.id for row in host.kept.sessions()] == ["s1"]
+
+
 RECORDS = ("provider", "title", "status", "lifecycle", "chats", "activeClients", "config")
 CHATS = ("resource", "title", "status", "modifiedAt", "origin")
 

@@ -563,7 +563,7 @@ def test_more_pages_than_it_may_have_rolls_a_call_back(folder, store):
 def test_text_that_is_no_unicode_is_refused_with_words(store):
     fill(store, 1)
     for call in (
-        lambda: store.apply([PutSession(row=a_row("\ud800"))]),
+        lambda: store.apply([PutSession(row=a_row("s", uri="\ud800"))]),
         lambda: store.append([("\ud800", b"")]),
         lambda: store.session_of("\ud800"),
         lambda: store.read("\ud800"),

@@ -13,7 +13,7 @@ from ahpd.stores import carried, transfer
 from ahpd.stores.memory import MemorySessionStore
 from ahpd.stores.sqlite import SqliteSessionStore
 from ahpd.stores.transfer import Place, TransferError, export_lines, import_lines
-from ahpd.testing.store_contract import a_chat, a_row, everything
+from ahpd.testing.store_contract import a_chat, a_row, a_summary, everything
 
 
 class Host:
@@ -64,13 +64,14 @@ def hosts(tmp_path, request):
 
 
 BIG = bytes(range(256)) * 700
+A = "ahp-session:/a"
 
 
 def fill(host):
     host.store.apply(
         [
             PutSession(row=a_row("b", 7, announced=False)),
-            PutSession(row=a_row("a", 3, summary='{"title":"Grüße \\u2028 \U0001f600"}'.encode())),
+            PutSession(row=a_row("a", 3, summary=a_summary(A, "Grüße \u2028 \U0001f600"))),
             PutChannel(session="a", channel="ahp-session:/a", kind="session", head=b'{"x": 1.50}'),
             a_chat("a", "chat:/1", head=b'{"big":12345678901234567890123}'),
             a_chat(
@@ -280,6 +281,9 @@ BROKEN = [
     (with_line(1, id=5), r"line 2: id is no text"),
     (with_line(1, announced=1), r"line 2: announced is 1, expected true or false"),
     (with_line(1, summary="gone"), r"line 2: summary is missing"),
+    (with_line(1, summary=[]), r"line 2: summary: expected an object, found a list"),
+    (with_line(1, summary={"resource": A}), r"line 2: summary\.[a-zA-Z]+: expected"),
+    (with_line(1, summary=json.loads(a_summary("b:/b", "b"))), r"line 2: summary\.resource is not"),
     (with_line(2, record="what"), r"line 3: record is 'what', which this version"),
     (with_line(2, head="gone"), r"line 3: head is missing"),
     (with_line(2, session="x"), r"line 3: the session x is not there before it"),
@@ -397,6 +401,27 @@ def test_a_name_that_is_no_text_stops_the_export_with_words(hosts):
     host.attach("a", os.fsdecode(b"one/\xff"), b"x")
     with pytest.raises(StoreFailure, match="its name is no text"):
         host.export()
+
+
+@pytest.mark.parametrize("depth", [50, 900, 100_000])
+def test_what_is_nested_is_taken_or_refused_by_its_line(hosts, depth):
+    one, other = hosts(), hosts()
+    fill(one)
+    nested = b"[" * depth + b"]" * depth
+    data = one.export().replace(b'"head":{"x": 1.50}', b'"head":' + nested)
+    assert nested in data
+    words = None
+    try:
+        other.take(data)
+    except TransferError as refused:
+        words = str(refused)
+    held = len(other.store.sessions())
+    if depth == 50 or words is None:  # how deep is too deep differs from Python to Python
+        assert (words, held) == (None, 2)
+    else:
+        assert held == 0
+        assert words.startswith("line ")
+        assert words.endswith("nested too deeply")
 
 
 def test_what_is_no_json_stops_the_export_with_words(hosts):
