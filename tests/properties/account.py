@@ -230,6 +230,8 @@ class Account:
             named = [each for each in action["order"] if each in chat.queue]
             chat.queue = [*named, *(each for each in chat.queue if each not in named)]
             self._touched(chat, origin)
+        elif kind == "chat/inputRequested":
+            chat.read = False  # the protocol's reducers say so
         elif kind == "chat/isReadChanged":
             self._read_bit(chat, action["isRead"])
         elif kind == "chat/isArchivedChanged":
@@ -248,9 +250,10 @@ class Account:
             if self.started[queued] > 1 or queued in self.gone:
                 self.says(f"{chat.uri}: {queued} runs though it waits no longer")
             self._take_out(chat, queued)
-        chat.active = turn
+        # What a client asked for while a turn nobody sees held a steering message is owed still.
+        chat.starts_next = chat.starts_next and queued is None and bool(chat.running)
+        chat.active, chat.read = turn, False
         chat.running.add(turn)
-        chat.starts_next, chat.read = False, False
 
     def _resumed(self, chat, action):
         turn = action["turnId"]
