@@ -319,6 +319,7 @@ def sessions_host():
     yield make
     for host in made:
         host.store.check()
+    made.clear()  # who ran the test may hold this function for long
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 from ahpd.channels.envelope import Envelope
 from ahpd.channels.store import Unsaved
 from ahpd.interfaces import PutChannel, StoreFailure
-from ahpd.journal.entries import Facts, amended_entry, head_of
+from ahpd.journal.entries import Facts, amended_entry, head_of, turns_of
 from ahpd.journal.table import (
     AMENDED,
     APPENDED_TO,
@@ -17,7 +17,7 @@ from ahpd.journal.table import (
 )
 from ahpd.protocol import State
 from ahpd.protocol.uris import ChannelKind
-from ahpd.wire.codec import InParts, encode, encode_in_parts
+from ahpd.wire.codec import InParts, encode
 
 if TYPE_CHECKING:
     from ahpd.journal.book import Journals
@@ -231,7 +231,7 @@ class ChannelJournal:
             kind=self.kind.value,
             head=head_of(state, self.facts),
             keep_turns=self.stored,
-            turns=[encode_in_parts(turn) for turn in turns],
+            turns=turns_of(turns, self.facts),
             entries=entries,
         )
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 import attrs
 
 from ahpd.interfaces import ChannelRecord
-from ahpd.journal.entries import Facts
+from ahpd.journal.entries import Facts, take_points
 from ahpd.journal.table import SHRINKING
 from ahpd.protocol import Action, State
 from ahpd.protocol.merge_patch import merge
@@ -72,6 +72,7 @@ def read_back(record: ChannelRecord) -> Recovered:
     if kind is ChannelKind.CHAT:
         # One by one: to join them first costs more than it saves, and copies them.
         state["turns"] = [decode(turn) for turn in record.turns]
+        take_points(state["turns"], facts)
     read = Recovered(
         channel=record.channel,
         kind=kind,

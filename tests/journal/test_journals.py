@@ -227,12 +227,33 @@ def test_a_title_that_is_amended_is_written(book):
 
 
 def test_facts_are_written_and_merged(book):
-    book.journals.note(book.chat, {"points": {"a": "1"}, "conversation": "c"})
-    book.journals.note(book.chat, {"points": {"b": "2", "a": None}, "conversation": None})
-    assert book.journals.facts(book.chat) == {"points": {"b": "2"}}
-    assert same(book).facts == {"points": {"b": "2"}}
+    book.journals.note(book.chat, {"things": {"a": "1"}, "conversation": "c"})
+    book.journals.note(book.chat, {"things": {"b": "2", "a": None}, "conversation": None})
+    assert book.journals.facts(book.chat) == {"things": {"b": "2"}}
+    assert same(book).facts == {"things": {"b": "2"}}
     book.clock.advance(QUIET)
-    assert same(book).facts == {"points": {"b": "2"}}
+    assert same(book).facts == {"things": {"b": "2"}}
+
+
+def test_where_a_turn_ended_is_kept_with_the_turn_and_the_head_stays_as_it_is(book):
+    sizes = []
+    for number in range(10, 40):
+        turn = f"t{number}"
+        book.turn(turn)
+        book.journals.note(book.chat, {"points": {turn: f"point {number}"}})
+        if number == 20:
+            book.journals.fold("s")  # between a point and its turn's end
+        book.say("chat/turnComplete", turnId=turn, duration=1)
+        book.clock.advance(QUIET)
+        sizes.append(len(book.record().head))
+    assert len(set(sizes)) == 1
+    points = {f"t{number}": f"point {number}" for number in range(10, 40)}
+    assert same(book).facts == {"points": points}
+    book.say("chat/truncated", turnId="t14")
+    book.journals.note(book.chat, {"points": {f"t{number}": None for number in range(15, 40)}})
+    book.clock.advance(QUIET)
+    left = {f"t{number}": f"point {number}" for number in range(10, 15)}
+    assert same(book).facts == {"points": left}
 
 
 # -- where it cannot be written -------------------------------------------------------

@@ -299,15 +299,15 @@ def test_nobody_is_here_and_nothing_needs_anybody_after_a_restart(host):
 
 
 def test_facts_of_a_chat_are_there(host, chat):
-    host.turn(chat)
+    first, second = host.turn(chat), host.turn(chat)
     note = host.service.registry.world.note
-    note(chat, {"conversation": "conv-1", "points": {"t1": "p1"}})
-    note(chat, {"points": {"t2": "p2"}, "preamble": "x"})
-    note(chat, {"points": {"t1": None}, "preamble": None})
+    note(chat, {"conversation": "conv-1", "points": {first: "p1"}})
+    note(chat, {"points": {second: "p2"}, "preamble": "x"})
+    note(chat, {"points": {first: None}, "preamble": None})
     host.again()
     host.service.find_chat(chat)
     facts = host.service.registry.world.facts(chat)
-    assert facts == {"conversation": "conv-1", "points": {"t2": "p2"}}
+    assert facts == {"conversation": "conv-1", "points": {second: "p2"}}
     assert host.service.find_chat(chat).kept.conversation == "conv-1"
 
 
