@@ -306,7 +306,7 @@ def serve(
         (ChannelKind.CHAT, sessions.chat_actions),
         (ChannelKind.ANNOTATIONS, sessions.annotation_actions),
     ):
-        directory.register(kind, sessions.registry)
+        directory.register(kind, sessions.channels)
         dispatcher.register(kind, handler)
     presence, addresses = sessions.presence, sessions.addresses
     subscriptions = Subscriptions(store, directory, presence)

@@ -239,8 +239,8 @@ class SessionsHost:
 
     def state(self, channel):
         """A channel's state; a session that is asleep is woken for it."""
-        if not self.store.is_open(channel) and self.service.registry.resolve(channel) == channel:
-            self.service.registry.ready(channel)
+        if not self.store.is_open(channel) and self.service.channels.resolve(channel) == channel:
+            self.service.channels.ready(channel)
         return plain(self.store.state(channel))
 
     def said(self, channel=None):

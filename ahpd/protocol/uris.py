@@ -38,6 +38,9 @@ class ChannelKind(Enum):
     AUTOMATION_RUN = "automationRun"
     RESOURCE_WATCH = "resourceWatch"
 
+    # There is one of each: told apart by which it is, without hashing its name each time.
+    __hash__ = object.__hash__
+
 
 _BY_SCHEME: Final = {
     "ahp-root": ChannelKind.ROOT,
@@ -90,8 +93,8 @@ def canonical(uri: str) -> str:
 
 def session_id(session: str) -> str:
     """The id inside a session's URI, which every spelling of that session shares."""
-    _, _, rest = session.partition(":")
-    return unquote(rest.lstrip("/"))
+    rest = session.partition(":")[2].lstrip("/")
+    return unquote(rest) if "%" in rest else rest
 
 
 def default_chat(session: str) -> str:

@@ -5,6 +5,7 @@ from zope.interface import implementer
 from ahpd.interfaces import IAddresses
 from ahpd.protocol.uris import ChannelKind, kind_of
 from ahpd.sessions.annotations import session_of_annotations
+from ahpd.sessions.channels import SessionChannels
 from ahpd.sessions.entry import Entry
 from ahpd.sessions.registry import SessionRegistry, session_of
 from ahpd.sessions.session import Session
@@ -14,8 +15,9 @@ from ahpd.sessions.session import Session
 class Addresses:
     """Reads the registry, and wakes nothing."""
 
-    def __init__(self, registry: SessionRegistry) -> None:
+    def __init__(self, registry: SessionRegistry, channels: SessionChannels) -> None:
         self._registry = registry
+        self._channels = channels
 
     def session_of(self, channel: str) -> tuple[str, str | None] | None:
         """See `IAddresses.session_of`."""
@@ -40,7 +42,7 @@ class Addresses:
                 return None
 
     def _of_chat(self, channel: str) -> Entry[Session] | None:
-        name = self._registry.resolve(channel)
+        name = self._channels.resolve(channel)
         if name is None:
             return None
         chat = self._registry.open_chats.get(name)

@@ -10,13 +10,15 @@ from ahpd.protocol.errors import PROVIDER_NOT_FOUND, RpcError, invalid_params
 from ahpd.protocol.status import IDLE, IS_READ
 from ahpd.protocol.uris import (
     ChannelKind,
-    default_chat as derived_chat,
     kind_of,
     opaque_chat,
     scheme,
     session_id,
     session_of_chat,
     session_of_default_chat,
+)
+from ahpd.protocol.uris import (
+    default_chat as derived_chat,
 )
 
 #: The keys of a creation's `_meta` a session keeps: made of a workspace of several folders

@@ -146,7 +146,10 @@ class Customizations:
 
     def refresh(self, session: Customized) -> None:
         """Say the session's list where it is another than the one last said."""
-        held = session.state.get("customizations")
+        state = session.state
+        held = state.get("customizations")
+        if not (held or session.found or state["activeClients"]):
+            return  # nothing is listed, and nothing was
         listed = as_held(self._list_of(session), held or ())
         if listed == (held or []):
             return

@@ -60,8 +60,6 @@ class BackendListings:
         self._failed: set[str] = set()
         self._keeping: set[str] = set()
         self._reading: dict[str, list[Deferred[None]]] = {}
-        registry.surface = self.surface
-        registry.relisted = self.latest
 
     # -- listing --------------------------------------------------------------------
 

@@ -61,10 +61,11 @@ class MovableChats:
 
     def sync(self, session: Owning, chat: Chat) -> None:
         """Say whether a chat may be moved, where that differs from what was said last."""
+        self._sync(session, chat, moves_enabled(self._store))
+
+    def _sync(self, session: Owning, chat: Chat, enabled: bool) -> None:
         answer = (
-            moves_enabled(self._store)
-            and not self.changing
-            and is_movable(session.agent, session.state, chat.state)
+            enabled and not self.changing and is_movable(session.agent, session.state, chat.state)
         )
         if answer != (chat.uri in self._said):
             (self._said.add if answer else self._said.discard)(chat.uri)
@@ -72,9 +73,12 @@ class MovableChats:
 
     def sync_all(self, session: Owning) -> None:
         """See `sync`; for every chat the session has now, and no other is remembered."""
-        self._said.intersection_update(session.chats)
-        for chat in session.chats.values():
-            self.sync(session, chat)
+        if self._said:
+            self._said.intersection_update(session.chats)
+        enabled = moves_enabled(self._store)
+        if enabled or self._said:
+            for chat in session.chats.values():
+                self._sync(session, chat, enabled)
 
 
 def moves_enabled(store: ChannelStore) -> bool:

@@ -1,24 +1,21 @@
-"""Which sessions and chats there are, under which names, and how each is found.
+"""Which sessions and chats there are, under which names, and how each is found and held.
 
-It knows the session, chat and annotations channels (`IChannelSource`). A session is
-found by any spelling of its URI (AHP.txt, "Session URIs"), a chat by its own URI or by
-the one derived from its session ("Chat URIs"). A session that is asleep is woken by
-whoever asks for it, and one whose conversation only its backend keeps is read by whoever
-waits for it (`ready`).
+A session is found by any spelling of its URI (AHP.txt, "Session URIs"), a chat by its
+own URI or by the one derived from its session ("Chat URIs"). A session that is asleep is
+woken by whoever asks for it; one whose conversation only its backend keeps has to be read
+first (`ahpd.sessions.channels`).
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
 from twisted.logger import Logger
-from zope.interface import implementer
 
 from ahpd.chats.chat import Chat
 from ahpd.chats.owner import Surroundings
 from ahpd.interfaces import (
     IAgent,
-    IChannelSource,
     IConversations,
     SessionRow,
     StoreFailure,
@@ -27,14 +24,11 @@ from ahpd.journal.book import Journals
 from ahpd.protocol import Action, State
 from ahpd.protocol.errors import internal_error
 from ahpd.protocol.uris import (
-    ChannelKind,
     default_chat,
-    kind_of,
     scheme,
     session_id,
     session_of_default_chat,
 )
-from ahpd.sessions.annotations import annotations_of, session_of_annotations
 from ahpd.sessions.catalogue import Catalogue
 from ahpd.sessions.conversations import CLOSED, OwnConversations
 from ahpd.sessions.entry import Entry
@@ -44,11 +38,7 @@ from ahpd.sessions.workers import Workers
 
 log = Logger()
 
-#: Reads a conversation that its backend alone keeps, and holds it as a session.
-Surface = Callable[[Entry[Session]], Awaitable[None]]
 
-
-@implementer(IChannelSource)
 class SessionRegistry:
     """The sessions of a host and their chats. `agents` by provider, the first the default."""
 
@@ -63,9 +53,6 @@ class SessionRegistry:
         self.open_chats: dict[str, Chat] = {}
         """Every chat whose state is held now, by its URI."""
         self.workers = Workers(world, self._hold_chat)
-        self.surface: Surface | None = None
-        #: Asks the backends anew for what they keep; None where they said it just now.
-        self.relisted: Callable[[], Awaitable[None] | None] = lambda: None
         #: Told that a session is awake.
         self.woken: Callable[[], None] = lambda: None
 
@@ -107,7 +94,7 @@ class SessionRegistry:
         chat = self.open_chats.get(uri)
         if chat is not None:
             return chat
-        stored = self._stored_chat(uri)
+        stored = self.stored_chat(uri)
         if stored is not None:
             self._awake(stored[1])
             return self.open_chats.get(stored[0])
@@ -135,7 +122,7 @@ class SessionRegistry:
         entry = self.named(channel)
         return None if entry is None else entry.session
 
-    def _stored_chat(self, uri: str) -> tuple[str, Entry[Session]] | None:
+    def stored_chat(self, uri: str) -> tuple[str, Entry[Session]] | None:
         """The name a chat of a session that is asleep is kept under, and the session's place.
 
         None for a URI that names no such chat.
@@ -163,99 +150,8 @@ class SessionRegistry:
         """The name of a chat of a session that is asleep; None for any other."""
         if uri in self.open_chats:
             return None
-        stored = self._stored_chat(uri)
+        stored = self.stored_chat(uri)
         return None if stored is None else stored[0]
-
-    # -- channels ---------------------------------------------------------------
-
-    def resolve(self, channel: str) -> str | None:
-        """See `IChannelSource.resolve`."""
-        kind = kind_of(channel)
-        if kind is ChannelKind.SESSION:
-            entry = self.named(channel)
-            return None if entry is None else entry.uri
-        if kind is ChannelKind.CHAT:
-            return self._resolved_chat(channel)
-        if kind is ChannelKind.ANNOTATIONS:
-            entry = self.named(session_of_annotations(channel))
-            return None if entry is None else annotations_of(entry.uri)
-        return None
-
-    def _resolved_chat(self, channel: str) -> str | None:
-        if channel in self.open_chats:
-            return channel
-        stored = self._stored_chat(channel)
-        if stored is not None:
-            return stored[0]
-        named = session_of_default_chat(channel)
-        entry = None if named is None else self.named(named)
-        if entry is None:
-            return None
-        if entry.session is not None:
-            chat = entry.session.default_chat
-            return None if session_of_default_chat(chat) is None else chat
-        return None if entry.conversation is None else default_chat(entry.uri)
-
-    def ready(self, channel: str) -> Awaitable[None] | None:
-        """See `IChannelSource.ready`."""
-        entry, kind = self.unread(channel), kind_of(channel)
-        if entry is not None:
-            return self._read(entry, channel if kind is ChannelKind.ANNOTATIONS else None)
-        if kind is ChannelKind.ANNOTATIONS:
-            self.annotations(channel)
-        elif kind is ChannelKind.CHAT:
-            self.find_chat(channel)
-        else:
-            self.find(channel)
-        return None
-
-    def unread(self, channel: str) -> Entry[Session] | None:
-        """The place of the session a channel belongs to, if its backend has to be asked for it."""
-        kind = kind_of(channel)
-        uri: str | None = channel
-        if kind is ChannelKind.ANNOTATIONS:
-            uri = session_of_annotations(channel)
-        elif kind is ChannelKind.CHAT:
-            uri = session_of_default_chat(channel)
-        entry = None if uri is None else self.named(uri)
-        return None if entry is None or entry.conversation is None else entry
-
-    def waited(self, channel: str) -> Awaitable[None] | None:
-        """Brings the session a channel belongs to here; None for one that need not be waited for."""
-        entry = self.unread(channel)
-        if entry is not None:
-            return self._read(entry)
-        seeking = None if self.resolve(channel) is not None else self.sought(channel)
-        return None if seeking is None else self._sought_and_read(channel, seeking)
-
-    def sought(self, channel: str) -> Awaitable[None] | None:
-        """See `IChannelSource.sought`: a backend may keep the session, not listed so far.
-
-        A chat's URI that says nothing of its session names nothing to look for.
-        """
-        opaque = kind_of(channel) is ChannelKind.CHAT and session_of_default_chat(channel) is None
-        return None if opaque else self.relisted()
-
-    async def _sought_and_read(self, channel: str, seeking: Awaitable[None]) -> None:
-        await seeking
-        entry = self.unread(channel)
-        if entry is not None:
-            await self._read(entry)
-
-    async def _read(self, entry: Entry[Session], marks: str | None = None) -> None:
-        if self.surface is None:
-            raise internal_error(f"{entry.uri} cannot be read")
-        await self.surface(entry)
-        if marks is not None:
-            self.annotations(marks)
-
-    def annotations(self, channel: str) -> str | None:
-        """The URI an annotations channel is held under, held from now on; None for no session."""
-        session = self.find(session_of_annotations(channel))
-        if session is None:
-            return None
-        session.open_annotations()
-        return session.annotations
 
     # -- holding ------------------------------------------------------------------
 

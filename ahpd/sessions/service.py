@@ -6,6 +6,7 @@ dispatch on their channels.
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any, Final
 
 from twisted.application.service import Service
@@ -15,8 +16,8 @@ from twisted.logger import Logger
 
 from ahpd.channels.store import ChannelStore, Journal, Unsaved
 from ahpd.chats.actions import ChatActions
-from ahpd.chats.chat import Chat
 from ahpd.chats.backend import CLOSE_GRACE
+from ahpd.chats.chat import Chat
 from ahpd.chats.conversation import STOP_GRACE
 from ahpd.chats.history import tell_page
 from ahpd.chats.owner import IDLE_RELEASE, Surroundings
@@ -28,6 +29,7 @@ from ahpd.interfaces import (
     IClients,
     IHostRecord,
     ISessionStore,
+    SessionRow,
 )
 from ahpd.journal.book import Journals
 from ahpd.protocol import State
@@ -43,10 +45,10 @@ from ahpd.protocol.text import plain
 from ahpd.protocol.uris import ChannelKind, session_id
 from ahpd.sessions.actions import SessionActions
 from ahpd.sessions.addresses import Addresses
-from ahpd.sessions.company import SessionCompany
-from ahpd.sessions.decisions import Unkept
 from ahpd.sessions.annotations import AnnotationActions
+from ahpd.sessions.channels import SessionChannels
 from ahpd.sessions.chat_creation import ChatCreation
+from ahpd.sessions.company import SessionCompany
 from ahpd.sessions.config import chosen, resolved
 from ahpd.sessions.creation import (
     checked_active_client,
@@ -57,10 +59,12 @@ from ahpd.sessions.creation import (
     new_chat_state,
     new_session_state,
 )
+from ahpd.sessions.decisions import Unkept
 from ahpd.sessions.held_back import HeldBack, StopsOfNothing
 from ahpd.sessions.listed import BackendListings
 from ahpd.sessions.moved_files import settle_attachments
 from ahpd.sessions.moving import ChatMoves, with_workers
+from ahpd.sessions.presence import Presence
 from ahpd.sessions.provisional import Provisional
 from ahpd.sessions.registry import SessionRegistry, is_default, session_of
 from ahpd.sessions.session import Session
@@ -109,14 +113,10 @@ class SessionsService(Service):
         upkeep: IReactorTime | None = None,
     ) -> None:
         self.setName("sessions")  # type: ignore[no-untyped-call]
+        self._company: SessionCompany | None = None
         upkeep = clock if upkeep is None else upkeep
-        self.journals = Journals(
-            kept,
-            store,
-            upkeep,
-            lambda: int(now().timestamp() * 1000),
-            lambda identifier: self.registry.row(identifier),
-        )
+        milliseconds = partial(_milliseconds, now)
+        self.journals = Journals(kept, store, upkeep, milliseconds, self._row)
         self._world = Surroundings(
             store=store,
             clock=clock,
@@ -125,23 +125,22 @@ class SessionsService(Service):
             delta_window=delta_window_ms / 1000,
             idle_release=idle_release,
             attachments=attachments,
-            note=lambda channel, facts: self.registry.note(channel, facts),
+            note=self._note,
             facts=self.journals.facts,
             journal=self._journal,
-            save=lambda session: self.journals.save(session_id(session)),
-            company=lambda: getattr(self, "company", None),
+            save=self._save,
+            company=lambda: self._company,
         )
         self.attachments = attachments
         self._delete_closed = delete_closed
         self._store = store
         self._agents = agents
+        self._schemas: dict[str, State] = {}
         self.registry = SessionRegistry(self._world, agents, self.journals)
         self._catalogue = self.registry.catalogue
-        self._schemas: dict[str, State] = {}
         self.chat_creation = ChatCreation(self._world, self.registry)
         self.moves = ChatMoves(self._world, self.registry)
-        self.addresses = Addresses(self.registry)
-        self.company: SessionCompany = SessionCompany(
+        self._company = SessionCompany(
             self._world,
             self.registry.find,
             self.registry.awake,
@@ -149,20 +148,48 @@ class SessionsService(Service):
             clients,
             Unkept() if record is None else record,
         )
-        self.presence = self.company.presence
-        waited = self.registry.waited
-        self.session_actions = HeldBack(SessionActions(store, self.find, self.company), waited)
-        chat_actions = ChatActions(store, self.find_chat, is_default, attachments)
-        stops = StopsOfNothing(chat_actions, store, self.registry.sleeping_chat)
-        self.chat_actions = HeldBack(stops, waited)
-        self.annotation_actions = HeldBack(
-            AnnotationActions(store, self.registry.annotations), waited
-        )
         load(self.registry)
         self._sleeping = Sleeping(self.registry, upkeep, sleep_after)
         self._provisional = Provisional(self.registry, upkeep)
         self._listings = BackendListings(self._world, self.registry, agents)
+        self.channels = SessionChannels(
+            self.registry, self._listings.surface, self._listings.latest
+        )
+        self.addresses = Addresses(self.registry, self.channels)
+        self._decide()
         self._listings.refresh()
+
+    def _decide(self) -> None:
+        """The handlers of what clients dispatch."""
+        store, waited = self._store, self.channels.waited
+        self.session_actions = HeldBack(SessionActions(store, self.find, self.company), waited)
+        chat_actions = ChatActions(store, self.find_chat, is_default, self.attachments)
+        stops = StopsOfNothing(chat_actions, store, self.registry.sleeping_chat)
+        self.chat_actions = HeldBack(stops, waited)
+        marks = AnnotationActions(store, self.channels.annotations)
+        self.annotation_actions = HeldBack(marks, waited)
+
+    @property
+    def company(self) -> SessionCompany:
+        """What the sessions have in common."""
+        assert self._company is not None, "made with the service"
+        return self._company
+
+    @property
+    def presence(self) -> Presence:
+        """Who is in which session."""
+        return self.company.presence
+
+    # -- what the parts ask of each other -----------------------------------------
+
+    def _row(self, identifier: str) -> SessionRow | None:
+        return self.registry.row(identifier)
+
+    def _note(self, channel: str, facts: Mapping[str, Any]) -> None:
+        self.registry.note(channel, facts)
+
+    def _save(self, session: str) -> None:
+        self.journals.save(session_id(session))
 
     def _journal(
         self,
@@ -188,9 +215,7 @@ class SessionsService(Service):
 
     # -- sessions ---------------------------------------------------------------
 
-    def create(
-        self, params: Mapping[str, Any], client_id: str, derived_chat: bool = False
-    ) -> None:
+    def create(self, params: Mapping[str, Any], client_id: str, derived_chat: bool = False) -> None:
         """`createSession`: a session held, announced to nobody before its first message.
 
         Asked again for what is there it keeps what is there. `derived_chat` is for a client
@@ -241,7 +266,7 @@ class SessionsService(Service):
 
         Raises `RpcError` -32001 for a session nobody has.
         """
-        unread = self.registry.unread(channel)
+        unread = self.channels.unread(channel)
         if unread is not None:
             await self._listings.forget(unread)
             return
@@ -360,3 +385,7 @@ class SessionsService(Service):
         """Returns when every chat's backend is down."""
         super().stopService()  # type: ignore[no-untyped-call]
         return Deferred.fromCoroutine(self.drain())
+
+
+def _milliseconds(now: Callable[[], datetime]) -> int:
+    return int(now().timestamp() * 1000)

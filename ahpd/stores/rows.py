@@ -25,6 +25,10 @@ _PUT_SESSION: Final = (
     " created_at = excluded.created_at, modified_at = excluded.modified_at,"
     " ordinal = excluded.ordinal, announced = excluded.announced, summary = excluded.summary"
 )
+_SESSION_OF: Final = (
+    "SELECT session.id, session.key FROM channel"
+    " JOIN session ON session.key = channel.session WHERE channel.name = ?"
+)
 # From channel to channel, without looking at the entries in between.
 _UNFOLDED: Final = (
     "WITH RECURSIVE found (place) AS ("
@@ -83,6 +87,12 @@ def put_session(connection: sqlite3.Connection, row: SessionRow) -> None:
 def unfolded(connection: sqlite3.Connection) -> list[str]:
     """The ids of the sessions that have entries."""
     return [identifier for (identifier,) in connection.execute(_UNFOLDED)]
+
+
+def session_of(connection: sqlite3.Connection, channel: str) -> tuple[str, int] | None:
+    """The id and the key of the session a channel is kept for."""
+    found: list[tuple[str, int]] = connection.execute(_SESSION_OF, (channel,)).fetchall()
+    return found[0] if found else None
 
 
 def entries(connection: sqlite3.Connection, session: int) -> dict[int, list[bytes]]:

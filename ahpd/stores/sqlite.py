@@ -80,6 +80,8 @@ class SqliteSessionStore:
         self._database: sqlite3.Connection | None = None
         self._compaction: Compaction | None = None
         self._places: dict[str, _Place] = {}
+        #: The session that was asked about last and its key, for whoever reads it next.
+        self._last: tuple[str, int] | None = None
         self._written = 0
 
     # -- its life -----------------------------------------------------------------------
@@ -102,6 +104,7 @@ class SqliteSessionStore:
         if self._compaction is not None:
             self._compaction.stop()
         database, self._database = self._database, None
+        self._last = None
         self._places.clear()
         try:
             if database is not None:
@@ -127,33 +130,39 @@ class SqliteSessionStore:
     # -- reading ------------------------------------------------------------------------
 
     def sessions(self) -> Sequence[SessionRow]:
-        with self._reading():
+        try:
             held = rows.sessions(self._connection)
+        except (sqlite3.Error, UnicodeEncodeError) as error:
+            raise store_failure(self.path, error) from None
         held.sort(key=lambda row: row.ordinal)
         return held
 
     def unfolded(self) -> Sequence[str]:
-        with self._reading():
+        try:
             return rows.unfolded(self._connection)
+        except (sqlite3.Error, UnicodeEncodeError) as error:
+            raise store_failure(self.path, error) from None
 
     def session_of(self, channel: str) -> str | None:
-        with self._reading():
-            found = self._connection.execute(
-                "SELECT session.id FROM channel JOIN session ON session.key = channel.session"
-                " WHERE channel.name = ?",
-                (channel,),
-            ).fetchall()
-        return found[0][0] if found else None
+        try:
+            self._last = rows.session_of(self._connection, channel)
+        except (sqlite3.Error, UnicodeEncodeError) as error:
+            raise store_failure(self.path, error) from None
+        return None if self._last is None else self._last[0]
 
     def read(self, session: str) -> Sequence[ChannelRecord]:
-        with self._reading():
-            found = self._connection.execute(
-                "SELECT key FROM session WHERE id = ?", (session,)
-            ).fetchall()
-            if not found:
-                return []
-            (key,) = found[0]
-            entries = rows.entries(self._connection, key)
+        connection, last = self._connection, self._last
+        try:
+            if last is not None and last[0] == session:
+                key = last[1]
+            else:
+                found = connection.execute(
+                    "SELECT key FROM session WHERE id = ?", (session,)
+                ).fetchall()
+                if not found:
+                    return []
+                key = found[0][0]
+            entries = rows.entries(connection, key)
             return [
                 ChannelRecord(
                     channel=name,
@@ -162,13 +171,8 @@ class SqliteSessionStore:
                     turns=turns,
                     entries=entries.get(channel, ()),
                 )
-                for channel, name, kind, head, turns in rows.heads_and_turns(self._connection, key)
+                for channel, name, kind, head, turns in rows.heads_and_turns(connection, key)
             ]
-
-    @contextlib.contextmanager
-    def _reading(self) -> Iterator[None]:
-        try:
-            yield
         except (sqlite3.Error, UnicodeEncodeError) as error:
             raise store_failure(self.path, error) from None
 
@@ -218,6 +222,7 @@ class SqliteSessionStore:
 
     def apply(self, writes: Iterable[Write]) -> None:
         connection, written = self._connection, 0
+        self._last = None
         self._remember_no_more()
         try:
             with self._transaction(connection):

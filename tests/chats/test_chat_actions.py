@@ -58,7 +58,7 @@ def test_an_unknown_chat_is_answered_as_the_table_says(host):
 )
 def test_a_malformed_chat_troubles_nobody(host, uri):
     host.dispatch(uri, "chat/draftChanged")
-    assert host.service.registry.resolve(uri) is None
+    assert host.service.channels.resolve(uri) is None
 
 
 def test_an_action_of_another_channel_is_refused(host, chat):

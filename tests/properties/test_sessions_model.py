@@ -284,7 +284,7 @@ class SessionsModel(RuleBasedStateMachine):
     def state(self, channel):
         """A channel's state; a session that is asleep is woken for it."""
         if not self.host.store.is_open(channel):
-            self.host.host.sessions.registry.ready(channel)
+            self.host.host.sessions.channels.ready(channel)
         return plain(self.host.store.state(channel))
 
     def attempt(self, name, method, **params):

@@ -49,7 +49,7 @@ def listed(host):
 
 
 def read(host, channel):
-    waiting = host.service.registry.ready(channel)
+    waiting = host.service.channels.ready(channel)
     if waiting is not None:
         host.wait(waiting)
 
@@ -62,9 +62,9 @@ def test_it_is_listed_and_announced(host):
     assert row["defaultChat"] == LC
     assert not host.store.is_open(L1)
     assert host.told("root/sessionAdded") == [{"channel": ROOT, "summary": row}]
-    assert host.service.registry.resolve(L1) == L1
-    assert host.service.registry.resolve(LC) == LC
-    assert host.service.registry.resolve("scripted:/conv-1") == L1
+    assert host.service.channels.resolve(L1) == L1
+    assert host.service.channels.resolve(LC) == LC
+    assert host.service.channels.resolve("scripted:/conv-1") == L1
 
 
 def test_a_listing_answers_what_is_known_and_asks_behind_it(host, agent):
@@ -123,7 +123,7 @@ def test_an_action_on_it_waits_until_it_is_read(host, agent):
 
 def test_two_who_wait_for_it_read_it_once(host, agent):
     agent.read_gate = Gate()
-    waiting = [Deferred.fromCoroutine(host.service.registry.ready(uri)) for uri in (L1, LC)]
+    waiting = [Deferred.fromCoroutine(host.service.channels.ready(uri)) for uri in (L1, LC)]
     agent.read_gate.open()
     assert all(done.called for done in waiting)
     assert agent.reads == ["conv-1"]

@@ -258,7 +258,7 @@ def test_what_was_disposed_of_does_not_come_back(host, chat):
 
 def test_marks_are_there_and_counted_in_the_row(host, chat):
     host.turn(chat)
-    host.service.registry.ready(MARKS)
+    host.service.channels.ready(MARKS)
     entry = {"id": "e1", "text": "why?"}
     mark = {"id": "m1", "turnId": "t", "resource": "file:///w/a", "resolved": False}
     host.service.annotation_actions.handle(
@@ -272,7 +272,7 @@ def test_marks_are_there_and_counted_in_the_row(host, chat):
     marks = host.state(MARKS)
     host.again()
     assert host.listing({})["items"][0]["annotations"] == counted
-    host.service.registry.ready(MARKS)
+    host.service.channels.ready(MARKS)
     assert host.state(MARKS) == marks
     host.service.annotation_actions.handle(
         MARKS,
@@ -333,16 +333,16 @@ def test_listing_keeps_its_order_and_pages_over_sessions_asleep(host):
 def test_names_are_resolved_without_waking(host, chat):
     host.turn(chat)
     host.again()
-    registry = host.service.registry
-    assert registry.resolve(S1) == S1
-    assert registry.resolve("scripted:/s1") == S1
-    assert registry.resolve("file:/s1") is None
-    assert registry.resolve(chat) == chat
-    assert registry.resolve(MARKS) == MARKS
-    assert registry.resolve("ahp-chat:/nobody") is None
-    assert registry.chats() == ()
+    channels = host.service.channels
+    assert channels.resolve(S1) == S1
+    assert channels.resolve("scripted:/s1") == S1
+    assert channels.resolve("file:/s1") is None
+    assert channels.resolve(chat) == chat
+    assert channels.resolve(MARKS) == MARKS
+    assert channels.resolve("ahp-chat:/nobody") is None
+    assert host.service.registry.chats() == ()
     assert not host.store.is_open(S1)
-    assert registry.ready(chat) is None
+    assert channels.ready(chat) is None
     assert host.store.is_open(S1)
     assert host.store.is_open(chat)
 

@@ -152,10 +152,12 @@ def test_a_host_with_no_agent_says_so(sessions_host):
 def test_every_spelling_of_its_id_names_the_session(host):
     host.session("mine:/s%201")
     for uri in ("mine:/s%201", "mine:s 1", "ahp-session:/s%201", "scripted:/s%201"):
-        assert host.service.registry.resolve(uri) == "mine:/s%201"
-    assert host.service.registry.resolve("file:/s%201") is None
-    assert host.service.registry.resolve("ahp-session:/other") is None
-    assert host.service.registry.resolve("ahp-session:/s%201/annotations") == "mine:/s%201/annotations"
+        assert host.service.channels.resolve(uri) == "mine:/s%201"
+    assert host.service.channels.resolve("file:/s%201") is None
+    assert host.service.channels.resolve("ahp-session:/other") is None
+    assert (
+        host.service.channels.resolve("ahp-session:/s%201/annotations") == "mine:/s%201/annotations"
+    )
     host.dispatch("ahp-session:/s%201", "session/titleChanged", title="T")
     assert host.kinds("mine:/s%201")[0] == "session/titleChanged"
 
@@ -164,17 +166,17 @@ def test_a_derived_name_is_no_chat_of_a_session_whose_chat_is_opaque(host):
     from ahpd.protocol.uris import default_chat
 
     host.session()
-    assert host.service.registry.resolve(default_chat(S1)) is None
-    assert host.service.registry.resolve(default_chat("ahp-session:/nobody")) is None
-    assert host.service.registry.resolve(host.chat()) == host.chat()
+    assert host.service.channels.resolve(default_chat(S1)) is None
+    assert host.service.channels.resolve(default_chat("ahp-session:/nobody")) is None
+    assert host.service.channels.resolve(host.chat()) == host.chat()
 
 
 def test_marks_are_held_from_the_first_time_they_are_asked_for(host):
     host.session()
     marks = S1 + "/annotations"
-    host.service.registry.ready(marks)
+    host.service.channels.ready(marks)
     assert host.state(marks) == {"annotations": []}
-    host.service.registry.ready("ahp-session:/nobody/annotations")
+    host.service.channels.ready("ahp-session:/nobody/annotations")
 
 
 # -- disposing --------------------------------------------------------------------
@@ -194,7 +196,7 @@ def test_a_disposed_session_ends_its_turns_and_is_gone(host):
     assert host.agent.chats[0].closed
     for uri in (S1, chat):
         assert not host.store.is_open(uri)
-        assert host.service.registry.resolve(uri) is None
+        assert host.service.channels.resolve(uri) is None
     host.clock.advance(10)
     assert host.told("root/sessionSummaryChanged") == []
     assert host.clock.getDelayedCalls() == []

@@ -153,7 +153,7 @@ def test_a_disposed_session_is_gone_in_its_sleep(host, chat):
 
 
 def test_marks_sleep_with_their_session(host, chat):
-    host.service.registry.ready(MARKS)
+    host.service.channels.ready(MARKS)
     mark = {"id": "m1", "turnId": "t", "resource": "file:///a", "resolved": False, "entries": []}
     host.service.annotation_actions.handle(
         MARKS, {"type": "annotations/set", "annotation": mark}, {"clientId": "c", "clientSeq": 1}
