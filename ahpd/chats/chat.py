@@ -20,6 +20,7 @@ from ahpd.chats.kept import Kept
 from ahpd.chats.output import DELTAS
 from ahpd.chats.owner import ChatOwner, Surroundings, TurnFailure
 from ahpd.chats.queue import QUEUE_CHANGES, Queue
+from ahpd.chats.rewinding import truncated
 from ahpd.chats.rows import Row
 from ahpd.chats.steering import Steering
 from ahpd.chats.turn import ENDS, STARTS, Turn, new_turn
@@ -128,15 +129,20 @@ class Chat:
 
     def holds_turn(self, turn_id: str) -> bool:
         """Whether a turn of this id was started here and not dropped since."""
-        return turn_id in self._known_turns()
+        return turn_id in self.known_turns()
 
-    def _known_turns(self) -> set[str]:
+    def known_turns(self) -> set[str]:
+        """The ids of the turns that were started here and not dropped since."""
         if self._turn_ids is None:
             state = self.state
             self._turn_ids = {turn["id"] for turn in state["turns"]}
             if "activeTurn" in state:
                 self._turn_ids.add(state["activeTurn"]["id"])
         return self._turn_ids
+
+    def forget_turns(self) -> None:
+        """The history got shorter: which turns there are is read off it again."""
+        self._turn_ids = None
 
     # -- saying ---------------------------------------------------------------
 
@@ -172,7 +178,7 @@ class Chat:
         elif kind in QUEUE_CHANGES:
             self.queue.moved(envelope)
         elif kind == "chat/truncated":
-            self._truncated(envelope.action.get("turnId"))
+            truncated(self, envelope.action.get("turnId"))
         self.owner.activity_moved()
 
     def _start_applied(self, action: Action) -> None:
@@ -223,7 +229,7 @@ class Chat:
         it, with `complete` or `fail`; a stop of it calls `elsewhere`.
         """
         turn_id, message = action["turnId"], action["message"]
-        self._known_turns().add(turn_id)
+        self.known_turns().add(turn_id)
         turn = new_turn(self._world, self, turn_id, message)
         turn.elsewhere = elsewhere
         turn.replaced, self.current = self.current, turn
@@ -272,7 +278,7 @@ class Chat:
         self.current = None if before is None or before.over else before
         self.queue.not_started()
         if not turn.resumed:
-            self._known_turns().discard(turn.turn_id)
+            self.known_turns().discard(turn.turn_id)
         if self.conversation.running is turn:
             self.conversation.halt()
 
@@ -304,34 +310,6 @@ class Chat:
         if steering is not None:
             self.steering.take_out(steering["id"])
         self._say_unread()
-
-    def rewind(self, turn_id: str | None) -> bool:
-        """Have the conversation be cut as the history was, behind a turn or whole.
-
-        False for a turn the chat does not hold: nothing was dropped, nothing is cut.
-        """
-        turns: Sequence[State] = self.state["turns"]
-        if turn_id is not None and (not turns or turns[-1]["id"] != turn_id):
-            return False
-        self._turn_ids = None
-        if turn_id is None:
-            self.conversation.start_over()
-        else:
-            self.conversation.rewind(turn_id, self._known_turns())
-        return True
-
-    def _truncated(self, turn_id: str | None) -> None:
-        if not self.rewind(turn_id):
-            return
-        state = self.state
-        if self.current is not None and self.current.said and "activeTurn" not in state:
-            turn, self.current = self.current, None
-            turn.over = True
-            self.conversation.halt()
-            if turn.elsewhere is not None:
-                turn.output.end()
-                turn.elsewhere()
-        self.conversation.settle()
 
     def refresh_backend(self) -> None:
         """Have the backend begin again, resumed on what is in force then, at the next turn."""

@@ -35,6 +35,9 @@ log = Logger()
 #: Actions a client may send and this host serves to nobody, in the reference host's words.
 _UNSUPPORTED: Final = frozenset({"chat/workingDirectorySet", "chat/workingDirectoryRemoved"})
 
+#: How many actions of one client may wait behind one that is waited for.
+MAX_WAITING: Final = 10_000
+
 
 class _Typed(TypedDict):
     type: str
@@ -86,7 +89,12 @@ class Dispatcher:
         dispatch = _Dispatch(peer, channel, action, origin)
         waiting = self._waiting.get(client_id)
         if waiting is not None:
-            waiting.append(dispatch)
+            if len(waiting) < MAX_WAITING:
+                waiting.append(dispatch)
+            else:
+                self._refuse(
+                    dispatch, Refusal(f"{MAX_WAITING} actions of this client wait already.")
+                )
             return
         pending = self._begin(dispatch)
         if pending is not None:

@@ -36,6 +36,9 @@ _OF_THE_PROCESS: Final = {
 }
 
 
+_KINDS: Final = {kind.value: kind for kind in _OF_THE_PROCESS}
+
+
 @attrs.define(kw_only=True)
 class Recovered:
     """A channel as it reads back."""
@@ -62,7 +65,7 @@ def read_back(record: ChannelRecord) -> Recovered:
 
     Raises `ValueError` for a head or a turn that cannot be read.
     """
-    kind = ChannelKind(record.kind)
+    kind = _KINDS.get(record.kind) or ChannelKind(record.kind)
     head = decode(record.head)
     try:
         state: State = head["state"]
@@ -168,7 +171,8 @@ def _nobody_here(read: Recovered) -> None:
     if state["status"] & ACTIVITY_MASK not in (IDLE, ERROR):
         state["status"] = with_activity(state["status"], IDLE)
         read.changed = True
-    for server in _servers(state.get("customizations") or ()):
+    listed = state.get("customizations")
+    for server in _servers(listed) if listed else ():
         if server["state"].get("kind") in ("starting", "ready", "authRequired"):
             server["state"] = {"kind": "stopped"}
             read.changed = True

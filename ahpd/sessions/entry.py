@@ -32,6 +32,9 @@ class Listed(Protocol):
 
 S = TypeVar("S", bound=Listed)
 
+#: What a session that is asleep is told by: announced, agent, when it moved, its row.
+Asleep = tuple[bool, str, str, Encoded | None]
+
 
 class Entry(Generic[S]):
     """One session: `session` is None while it is asleep, and the row is bytes then."""
@@ -154,6 +157,12 @@ class Entry(Generic[S]):
             summary=bytes(self.encoded) if kept is summary else encode(kept),
         )
 
+    def settle(self) -> State:
+        """The row, which whoever lists or keeps it makes; raises where there is none to make."""
+        if self._encoded is None:
+            self.row()
+        return self.summary
+
     # -- what becomes of it -----------------------------------------------------------
 
     def forget(self) -> None:
@@ -173,6 +182,15 @@ class Entry(Generic[S]):
         self._provider = row.provider
         self._modified_at = row.modified_at
         self._encoded = Encoded(row.summary)
+
+    @property
+    def asleep(self) -> Asleep:
+        """What it is told by, while it is asleep; see `lie_back`."""
+        return (self.announced, self._provider, self._modified_at, self._encoded)
+
+    def lie_back(self, asleep: Asleep) -> None:
+        """The session is asleep as it was before somebody tried to wake it."""
+        self.announced, self._provider, self._modified_at, self._encoded = asleep
 
     def surface(self, summary: State, provider: str, conversation: str) -> None:
         """The session is a conversation a backend lists."""

@@ -23,6 +23,7 @@ from ahpd.sessions.client_tools import client_ids
 from ahpd.sessions.company import SessionCompany
 from ahpd.sessions.movable import folders_of, is_worker, moves_enabled, rooted
 from ahpd.sessions.moved_files import settle_attachments
+from ahpd.sessions.naming import take_own_title
 from ahpd.sessions.registry import SessionRegistry, saving, session_of
 from ahpd.sessions.session import Session, counts
 
@@ -151,7 +152,7 @@ class ChatMoves:
             source.say(action)
         for action in joining:
             target.say(action)
-        target.joined()
+        take_own_title(target)
         self._settle(moved, source, target)
 
     def _to_new_session(self, chat: Chat, source: Session) -> Session:

@@ -12,7 +12,6 @@ from ahpd.channels.envelope import Envelope
 from ahpd.chats.chat import Chat
 from ahpd.chats.owner import Surroundings, TurnFailure
 from ahpd.chats.rows import moved, remembered, row_of, summary_of
-from ahpd.chats.titles import title_from
 from ahpd.interfaces import IAgent, IWorkerOutput, StoreFailure, TurnRequest
 from ahpd.protocol import Action, State
 from ahpd.protocol.status import IS_ARCHIVED, IS_READ
@@ -24,6 +23,7 @@ from ahpd.sessions.client_tools import client_ids, fail_calls, fail_orphan, tool
 from ahpd.sessions.config import change_refused, chat_change_refused, own_values
 from ahpd.sessions.in_force import IN_FORCE, InForce, handed_on, in_force_of
 from ahpd.sessions.movable import DECIDES_MOVABLE, MovableChats
+from ahpd.sessions.naming import name_untitled, take_own_title
 from ahpd.sessions.read_state import couple_only_chat, couple_session
 from ahpd.sessions.summary import driving_chat
 
@@ -176,25 +176,8 @@ class Session:
         return None
 
     def turn_admitted(self, chat: str, message: State) -> None:
-        """Name what has no name after its first message.
-
-        A default chat alone in its session leaves its own title empty: it is read as
-        the session's (AHP.txt, `session/titleChanged`).
-        """
-        is_default = chat == self.default_chat
-        session_untitled = is_default and not self.state["title"]
-        chat_untitled = (not is_default or len(self.chats) > 1) and not self.chats[chat].state[
-            "title"
-        ]
-        if not session_untitled and not chat_untitled:
-            return
-        title = title_from(message["text"])
-        if not title:
-            return
-        if chat_untitled:
-            self._retitle(self.chats[chat], title)
-        if session_untitled:
-            self.say({"type": "session/titleChanged", "title": title})
+        """See `ChatOwner.turn_admitted`."""
+        name_untitled(self, self.chats[chat], message)
 
     def turn_handed(self) -> None:
         """The first one makes the session known, and then ready (AHP.txt, `session/ready`)."""
@@ -272,7 +255,7 @@ class Session:
         kind, by_client = envelope.type, envelope.origin is not None
         if kind == "session/titleChanged" and by_client:
             if len(self.counted_chats()) <= 1:
-                self._retitle(self.chats[self.default_chat], envelope.action["title"])
+                self.retitle(self.chats[self.default_chat], envelope.action["title"])
         elif kind == "session/isReadChanged" and by_client:
             couple_only_chat(self, envelope.action["isRead"])
         elif kind == "session/activeClientRemoved":
@@ -319,15 +302,8 @@ class Session:
             self._world.store.close(chat.uri)
             raise
         self.say({"type": "session/chatAdded", "summary": summary_of(state)})
-        self.joined()
+        take_own_title(self)
         return chat
-
-    def joined(self) -> None:
-        """Another chat is here: the default chat takes the session's title as its own."""
-        lead = self.chats[self.default_chat]
-        title = self.state["title"]
-        if title and not lead.state["title"]:
-            self._retitle(lead, title)
 
     def chats_moved(self) -> None:
         """Other chats are here than before: what the session shows of them follows."""
@@ -385,7 +361,8 @@ class Session:
         self._world.store.close(self.annotations)
         self._world.store.close(self.uri)
 
-    def _retitle(self, chat: Chat, title: str) -> None:
+    def retitle(self, chat: Chat, title: str) -> None:
+        """Have a chat hold a title, which no action of a chat carries, and say its row."""
         self._world.store.amend(chat.uri, {"title": title})
         self._sync_row(chat)
 

@@ -36,19 +36,12 @@ class StoredSession:
     chats: Sequence[Recovered]
     """In the order the session lists them."""
     annotations: Recovered | None
+    channels: Sequence[Recovered]
+    """All of these."""
     gone: Sequence[str]
     """Channels there is a record of and that are the session's no more."""
-
-    @property
-    def channels(self) -> tuple[Recovered, ...]:
-        """All of them."""
-        marks = () if self.annotations is None else (self.annotations,)
-        return (self.session, *self.chats, *marks)
-
-    @property
-    def changed(self) -> bool:
-        """Whether the store does not hold the session as it is here."""
-        return bool(self.gone) or any(channel.changed for channel in self.channels)
+    changed: bool
+    """Whether the store does not hold the session as it is here."""
 
 
 def read_session(
@@ -60,54 +53,78 @@ def read_session(
     whether this very process put it to sleep: then it is as it was, for the clients that
     hold its state. Raises `ValueError` for records that make no session.
     """
-    read = [read_back(record) for record in records if record.kind in _KINDS]
-    for channel in read:
+    itself: list[Recovered] = []
+    marks: list[Recovered] = []
+    chats: dict[str, Recovered] = {}
+    for record in records:
+        if record.kind not in _KINDS:
+            continue
+        channel = read_back(record)
         for words in channel.problems:
             log.warn("{channel}: {words}; passed over", channel=channel.channel, words=words)
         if not running_on:
             ended(channel, resumable)
-    by_kind: Mapping[ChannelKind, list[Recovered]] = {kind: [] for kind in _KINDS.values()}
-    for channel in read:
-        by_kind[channel.kind].append(channel)
-    if len(by_kind[ChannelKind.SESSION]) != 1:
+        if channel.kind is ChannelKind.CHAT:
+            chats[channel.channel] = channel
+        else:
+            (itself if channel.kind is ChannelKind.SESSION else marks).append(channel)
+    if len(itself) != 1:
         raise ValueError("there is no record of the session itself")
-    [session] = by_kind[ChannelKind.SESSION]
-    marks = by_kind[ChannelKind.ANNOTATIONS]
-    chats = {chat.channel: chat for chat in by_kind[ChannelKind.CHAT]}
-    state = session.state
-    listed = [row["resource"] for row in state["chats"] if row["resource"] in chats]
-    if not listed:
-        raise ValueError("there is no record of any of its chats")
-    for uri in listed:
-        if chats[uri].state["resource"] != uri:
-            raise ValueError(f"what is kept of {uri} is of {chats[uri].state['resource']}")
+    session = itself[0]
+    held = _listed(session.state, chats)
     if not running_on:
-        _align(session, [chats[uri].state for uri in listed])
-        _fail_creation(session, [chats[uri].state for uri in listed])
+        _align(session, held)
+        _fail_creation(session, held)
+    gone = [] if len(held) == len(chats) else _unlisted(held, chats)
+    channels = (session, *held, *marks[:1])
     return StoredSession(
         session=session,
-        chats=[chats[uri] for uri in listed],
+        chats=held,
         annotations=marks[0] if marks else None,
-        gone=[uri for uri in chats if uri not in listed],
+        channels=channels,
+        gone=gone,
+        changed=bool(gone) or any(channel.changed for channel in channels),
     )
 
 
-def _align(session: Recovered, chats: Sequence[State]) -> None:
+def _listed(state: State, chats: Mapping[str, Recovered]) -> list[Recovered]:
+    """The chats a session of this state lists and that are kept. Raises `ValueError`."""
+    held: dict[str, Recovered] = {}
+    for row in state["chats"]:
+        uri = row["resource"]
+        chat = chats.get(uri)
+        if chat is None:
+            continue
+        if chat.state["resource"] != uri:
+            raise ValueError(f"what is kept of {uri} is of {chat.state['resource']}")
+        held[uri] = chat
+    if not held:
+        raise ValueError("there is no record of any of its chats")
+    return list(held.values())
+
+
+def _unlisted(held: Sequence[Recovered], chats: Mapping[str, Recovered]) -> list[str]:
+    listed = {chat.channel for chat in held}
+    return [uri for uri in chats if uri not in listed]
+
+
+def _align(session: Recovered, chats: Sequence[Recovered]) -> None:
     """Make the session's list of what the chats are now."""
     state = session.state
-    rows = [summary_of(chat) for chat in chats]
+    rows = [summary_of(chat.state) for chat in chats]
     if rows != state["chats"]:
         state["chats"] = rows
         session.changed = True
-    if state.get("defaultChat") not in {row["resource"] for row in rows}:
-        state["defaultChat"] = rows[0]["resource"]
+    default = state.get("defaultChat")
+    if not any(chat.channel == default for chat in chats):
+        state["defaultChat"] = chats[0].channel
         session.changed = True
 
 
-def _fail_creation(session: Recovered, chats: Sequence[State]) -> None:
+def _fail_creation(session: Recovered, chats: Sequence[Recovered]) -> None:
     """A first message the process ended before the backend had failed the session's creation."""
     state = session.state
-    if state["lifecycle"] != "creating" or not any(chat["turns"] for chat in chats):
+    if state["lifecycle"] != "creating" or not any(chat.state["turns"] for chat in chats):
         return
     error = {"errorType": INTERRUPTED_TYPE, "message": INTERRUPTED_WORDS}
     action = {"type": "session/creationFailed", "error": error}

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Final
 
 from twisted.logger import Logger
 
-from ahpd.interfaces import DropChannel, DropSession, IAgent, SessionRow, StoreFailure
+from ahpd.chats.rewinding import rewind
+from ahpd.interfaces import DropChannel, DropSession, IAgent, StoreFailure
 from ahpd.protocol.errors import RpcError, internal_error
 from ahpd.protocol.timestamps import instant
-from ahpd.sessions.entry import Entry
+from ahpd.sessions.entry import Asleep, Entry
 from ahpd.sessions.missing import MissingAgent
 from ahpd.sessions.session import Session
 from ahpd.sessions.stored import StoredSession, read_session
@@ -83,17 +84,17 @@ def _mend(registry: "SessionRegistry", entry: Entry[Session]) -> None:
 def wake(registry: "SessionRegistry", entry: Entry[Session]) -> Session:
     """Hold a session that is asleep. Raises `RpcError` -32603 where it cannot be read."""
     agent = registry.agents.get(entry.provider) or MissingAgent(entry.provider)
-    row, stored = entry.row(), None
+    asleep, stored = entry.asleep, None
     try:
         records = registry.journals.store.read(entry.identifier)
         stored = read_session(records, agent.abilities.resume, entry.known)
         session = _held(registry, entry, agent, stored)
     except (StoreFailure, ValueError) as failure:
-        _let_go(registry, entry, row, stored)
+        _let_go(registry, entry, asleep, stored)
         log.error("{uri} cannot be read: {words}", uri=entry.uri, words=str(failure))
         raise internal_error(f"{entry.uri} cannot be read: {failure}") from None
     except Exception as broken:  # a record of something else: no reason for a host not to start
-        _let_go(registry, entry, row, stored)
+        _let_go(registry, entry, asleep, stored)
         kind = type(broken).__name__
         log.error("{uri} cannot be read: {kind}: {error}", uri=entry.uri, kind=kind, error=broken)
         raise internal_error(f"{entry.uri} cannot be read; the host's log says why") from None
@@ -118,21 +119,21 @@ def _held(
         session.open_annotations(stored.annotations.state)
     for chat in stored.chats:
         if chat.cut is not None:
-            registry.open_chats[chat.channel].rewind(chat.cut.get("turnId"))
+            rewind(registry.open_chats[chat.channel], chat.cut.get("turnId"))
     registry.catalogue.wake(entry, session)
     entry.announced = entry.announced or state["lifecycle"] != "creating"
     if stored.changed:
         _drop(registry, *stored.gone)
         registry.catalogue.moved(session)
     session.movable.sync_all(session)  # moves may have been turned on or off since
-    entry.row()  # whoever lists or keeps it makes one
+    entry.settle()
     return session
 
 
 def _let_go(
     registry: "SessionRegistry",
     entry: Entry[Session],
-    row: SessionRow,
+    asleep: Asleep,
     stored: StoredSession | None,
 ) -> None:
     """Hold nothing of a session whose record makes none: it stays asleep, as its row says."""
@@ -143,7 +144,7 @@ def _let_go(
     if entry.flush is not None:
         entry.flush.cancel()
         entry.flush = None
-    entry.lie_down(row)
+    entry.lie_back(asleep)
     for channel in () if stored is None else stored.channels:
         registry.open_chats.pop(channel.channel, None)
         registry.world.store.release(channel.channel)

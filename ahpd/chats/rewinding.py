@@ -1,0 +1,42 @@
+"""A history that is cut, and the conversation that is cut with it.
+
+Source: CHATS.txt, "Compacted context, and a rewind"; AHP.txt, `chat/truncated`.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ahpd.protocol import State
+
+if TYPE_CHECKING:
+    from ahpd.chats.chat import Chat
+
+
+def rewind(chat: "Chat", turn_id: str | None) -> bool:
+    """Have the conversation be cut as the history was, behind a turn or whole.
+
+    False for a turn the chat does not hold: nothing was dropped, nothing is cut.
+    """
+    turns: Sequence[State] = chat.state["turns"]
+    if turn_id is not None and (not turns or turns[-1]["id"] != turn_id):
+        return False
+    chat.forget_turns()
+    if turn_id is None:
+        chat.conversation.start_over()
+    else:
+        chat.conversation.rewind(turn_id, chat.known_turns())
+    return True
+
+
+def truncated(chat: "Chat", turn_id: str | None) -> None:
+    """A truncation was applied. A turn it dropped while it ran is over."""
+    if not rewind(chat, turn_id):
+        return
+    if chat.current is not None and chat.current.said and "activeTurn" not in chat.state:
+        turn, chat.current = chat.current, None
+        turn.over = True
+        chat.conversation.halt()
+        if turn.elsewhere is not None:
+            turn.output.end()
+            turn.elsewhere()
+    chat.conversation.settle()
