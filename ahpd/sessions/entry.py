@@ -1,6 +1,6 @@
 """A session's place in the catalogue: its row, whether the session is awake or asleep."""
 
-from typing import Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 from twisted.internet.interfaces import IDelayedCall
 
@@ -9,6 +9,8 @@ from ahpd.protocol import State
 from ahpd.protocol.timestamps import instant
 from ahpd.sessions.summary import interrupted, summary_of
 from ahpd.wire.codec import Encoded, decode, encode
+
+_NO_ORIGIN: Final[State] = {}
 
 
 class Listed(Protocol):
@@ -157,11 +159,16 @@ class Entry(Generic[S]):
             summary=bytes(self.encoded) if kept is summary else encode(kept),
         )
 
-    def settle(self) -> State:
-        """The row, which whoever lists or keeps it makes; raises where there is none to make."""
-        if self._encoded is None:
+    def settle(self) -> None:
+        """Know of a session that was woken that it has a row; raises where none can be made.
+
+        One that is told as it was makes it when it is next read.
+        """
+        session = self.session
+        if session is None:
+            return
+        if self._encoded is None or session.marks is not None or not _has_row(session.state):
             self.row()
-        return self.summary
 
     # -- what becomes of it -----------------------------------------------------------
 
@@ -208,3 +215,17 @@ class Entry(Generic[S]):
         self.known = True
         self._summary = self._said = None
         self.lie_down(row)
+
+
+def _has_row(state: State) -> bool:
+    """Whether a row can be made of a session's state for certain (`summary_of`)."""
+    return (
+        "title" in state
+        and isinstance(state["status"], int)
+        and all(
+            isinstance(chat["status"], int)
+            and isinstance(chat["modifiedAt"], str)
+            and isinstance(chat.get("origin", _NO_ORIGIN), dict)
+            for chat in state["chats"]
+        )
+    )

@@ -7,7 +7,6 @@ the first thing that is not as the port says.
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-import attrs
 from zope.interface.verify import verifyObject
 
 from ahpd.interfaces.stores import (
@@ -17,11 +16,10 @@ from ahpd.interfaces.stores import (
     ISessionStore,
     PutChannel,
     PutSession,
-    SessionRow,
     StoreFailure,
     Write,
 )
-from ahpd.wire.codec import encode
+from ahpd.testing.store_samples import a_chat, a_row, everything, records
 
 #: Makes a store that holds nothing and was not opened.
 Make = Callable[[], ISessionStore]
@@ -57,34 +55,6 @@ async def check_session_store(make: Make, reopen: Reopen | None = None) -> None:
         await check_reopening(make, reopen)
 
 
-def a_summary(uri: str, title: str) -> bytes:
-    """What a row holds for clients (SessionSummary)."""
-    times = {"createdAt": "2026-01-02T03:04:05.000Z", "modifiedAt": "2026-01-02T03:04:06.000Z"}
-    return encode({"resource": uri, "provider": "demo", "title": title, "status": 1, **times})
-
-
-def a_row(identifier: str, ordinal: int = 1, **changed: object) -> SessionRow:
-    """A session's row."""
-    uri = f"ahp-session:/{identifier}"
-    row = SessionRow(
-        id=identifier,
-        uri=uri,
-        provider="demo",
-        created_at="2026-01-02T03:04:05.000Z",
-        modified_at="2026-01-02T03:04:06.000Z",
-        ordinal=ordinal,
-        announced=True,
-        summary=a_summary(uri, str(ordinal)),
-    )
-    return attrs.evolve(row, **changed)  # type: ignore[arg-type]
-
-
-def a_chat(session: str, channel: str, **changed: object) -> PutChannel:
-    """The write of a chat without turns."""
-    put = PutChannel(session=session, channel=channel, kind="chat", head=b"{}")
-    return attrs.evolve(put, **changed)  # type: ignore[arg-type]
-
-
 def _opened(make: Make) -> ISessionStore:
     store = make()
     verifyObject(ISessionStore, store)
@@ -111,19 +81,6 @@ def _fails(what: str, act: Callable[[], None]) -> None:
             raise AssertionError(f"{what}: the failure has no words") from None
     else:
         raise AssertionError(f"{what}: it did not fail")
-
-
-def everything(store: ISessionStore) -> list[tuple[SessionRow, list[ChannelRecord]]]:
-    """All that a store holds, to be compared: every row with its channels."""
-    return [(row, records(store, row.id)) for row in store.sessions()]
-
-
-def records(store: ISessionStore, session: str) -> list[ChannelRecord]:
-    """What a store reads of a session, with tuples for whatever sequences it uses."""
-    return [
-        attrs.evolve(record, turns=tuple(record.turns), entries=tuple(record.entries))
-        for record in store.read(session)
-    ]
 
 
 def check_sessions(store: ISessionStore) -> None:

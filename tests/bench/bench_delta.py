@@ -28,7 +28,7 @@ from ahpd.journal.book import Journals
 from ahpd.journal.channel import ChannelJournal
 from ahpd.protocol.uris import ChannelKind
 from ahpd.stores.sqlite import SqliteSessionStore
-from ahpd.testing.store_contract import a_row
+from ahpd.testing.store_samples import a_row
 
 NAME = "delta"
 TITLE = "(b) one delta, by the size of the answer it is appended to"

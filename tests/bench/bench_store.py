@@ -20,7 +20,7 @@ from report import Bound, Figure, ratio_of_rounds
 
 from ahpd.interfaces.stores import PutChannel, PutSession
 from ahpd.stores.sqlite import COMPACT_AFTER, SqliteSessionStore
-from ahpd.testing.store_contract import a_chat, a_row
+from ahpd.testing.store_samples import a_chat, a_row
 
 NAME = "store"
 TITLE = "(h) the session store on SQLite"

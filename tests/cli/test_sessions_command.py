@@ -9,7 +9,7 @@ import pytest
 
 from ahpd.interfaces.stores import PutSession
 from ahpd.stores.sqlite import SqliteSessionStore
-from ahpd.testing.store_contract import a_chat, a_row, everything
+from ahpd.testing.store_samples import a_chat, a_row, everything
 
 
 @pytest.fixture

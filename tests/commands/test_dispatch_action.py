@@ -109,6 +109,20 @@ def test_a_clients_actions_wait_for_each_other_across_its_connections(host, sess
     assert host.store.state(S)["title"] == "at once again"
 
 
+def test_what_waits_is_bounded_and_what_is_past_it_refused_at_once(host, session, monkeypatch):
+    monkeypatch.setattr("ahpd.commands.dispatch.MAX_WAITING", 2)
+    host.naps.hold = Deferred()
+    wire = host.client("a", initialSubscriptions=[S])
+    wire.dispatch(S, title("hold"), seq=1)
+    for number in (2, 3, 4):
+        wire.dispatch(S, title(f"number {number}"), seq=number)
+    [refused] = wire.envelopes
+    assert refused["origin"]["clientSeq"] == 4
+    assert refused["rejectionReason"] == "2 actions of this client wait already."
+    host.naps.hold.callback(None)
+    assert [e["origin"]["clientSeq"] for e in wire.envelopes[1:]] == [1, 2, 3]
+
+
 @pytest.mark.logs_failures
 def test_a_dispatch_that_cannot_even_be_refused_holds_up_nothing(host, session, monkeypatch):
     host.naps.hold = Deferred()

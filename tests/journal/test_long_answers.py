@@ -12,7 +12,7 @@ from ahpd.journal.recovery import read_back
 from ahpd.protocol.text import plain
 from ahpd.protocol.uris import ChannelKind
 from ahpd.stores.sqlite import SqliteSessionStore
-from ahpd.testing.store_contract import a_row
+from ahpd.testing.store_samples import a_row
 
 CHAT = "ahp-chat:/c"
 MIB = 1024 * 1024

@@ -11,7 +11,7 @@ from ahpd.interfaces.stores import DropSession, PutSession, StoreFailure
 from ahpd.stores import maintenance
 from ahpd.stores.maintenance import SPARE_PAGES, Compaction
 from ahpd.stores.sqlite import COMPACT_AFTER, DATABASE_FILE, SqliteSessionStore
-from ahpd.testing.store_contract import a_chat, a_row, everything, records
+from ahpd.testing.store_samples import a_chat, a_row, everything, records
 
 
 async def in_thread(work):

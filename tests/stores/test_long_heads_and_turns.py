@@ -10,7 +10,7 @@ from ahpd.interfaces.stores import DropChannel, DropSession, PutSession
 from ahpd.stores import schema
 from ahpd.stores.opening import open_database
 from ahpd.stores.sqlite import DATABASE_FILE, SqliteSessionStore
-from ahpd.testing.store_contract import a_chat, a_row, everything, records
+from ahpd.testing.store_samples import a_chat, a_row, everything, records
 
 LONG = bytes(range(256)) * 4096
 MIB = 1024 * 1024
@@ -102,7 +102,7 @@ import sys
 from pathlib import Path
 from ahpd.interfaces.stores import PutSession
 from ahpd.stores.sqlite import SqliteSessionStore
-from ahpd.testing.store_contract import a_chat, a_row
+from ahpd.testing.store_samples import a_chat, a_row
 
 def memory(field):
     for line in Path("/proc/self/status").read_text().splitlines():

@@ -18,7 +18,7 @@ import pytest
 from ahpd.interfaces.stores import DropSession, PutChannel, PutSession, StoreFailure
 from ahpd.stores import opening, schema
 from ahpd.stores.sqlite import DATABASE_FILE, SqliteSessionStore
-from ahpd.testing.store_contract import a_chat, a_row, everything, records
+from ahpd.testing.store_samples import a_chat, a_row, everything, records
 
 SECONDS = 60
 
@@ -366,7 +366,7 @@ mount(b"none", b"/", None, 0x4000 | 0x40000)
 from pathlib import Path
 from ahpd.interfaces.stores import *
 from ahpd.stores.sqlite import SqliteSessionStore
-from ahpd.testing.store_contract import a_chat, a_row, everything, records
+from ahpd.testing.store_samples import a_chat, a_row, everything, records
 folder = Path(sys.argv[1])
 """
 
@@ -510,7 +510,7 @@ def test_a_file_that_may_grow_no_more_fails_the_write_and_nothing_else(folder):
         from pathlib import Path
         from ahpd.interfaces.stores import *
         from ahpd.stores.sqlite import SqliteSessionStore
-        from ahpd.testing.store_contract import a_chat, a_row, everything
+        from ahpd.testing.store_samples import a_chat, a_row, everything
         store = SqliteSessionStore(Path(sys.argv[1]))
         store.open()
         store.apply([PutSession(row=a_row("a")), a_chat("a", "chat:/1")])
@@ -580,7 +580,7 @@ import random, sys
 from pathlib import Path
 from ahpd.interfaces.stores import DropSession, PutChannel, PutSession
 from ahpd.stores.sqlite import SqliteSessionStore
-from ahpd.testing.store_contract import a_chat, a_row
+from ahpd.testing.store_samples import a_chat, a_row
 folder, first, seed = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 store = SqliteSessionStore(folder)
 store.open()

@@ -13,7 +13,7 @@ from ahpd.stores import carried, transfer
 from ahpd.stores.memory import MemorySessionStore
 from ahpd.stores.sqlite import SqliteSessionStore
 from ahpd.stores.transfer import Place, TransferError, export_lines, import_lines
-from ahpd.testing.store_contract import a_chat, a_row, a_summary, everything
+from ahpd.testing.store_samples import a_chat, a_row, a_summary, everything
 
 
 class Host:
