@@ -36,6 +36,8 @@ _OF_THE_PROCESS: Final = {
 }
 
 
+_CHAT: Final = ChannelKind.CHAT
+_SESSION: Final = ChannelKind.SESSION
 _KINDS: Final = {kind.value: kind for kind in _OF_THE_PROCESS}
 
 
@@ -72,7 +74,7 @@ def read_back(record: ChannelRecord) -> Recovered:
         facts: Facts = head.get("facts", {})
     except (TypeError, KeyError, AttributeError):
         raise ValueError(f"the head of {record.channel} is no head") from None
-    if kind is ChannelKind.CHAT:
+    if kind is _CHAT:
         # One by one: to join them first costs more than it saves, and copies them.
         state["turns"] = [decode(turn) for turn in record.turns]
         take_points(state["turns"], facts)
@@ -139,9 +141,9 @@ def ended(read: Recovered, resumable: bool) -> None:
     for field in _OF_THE_PROCESS[read.kind]:
         if state.pop(field, None) is not None:
             read.changed = True
-    if read.kind is ChannelKind.SESSION:
+    if read.kind is _SESSION:
         _nobody_here(read)
-    if read.kind is ChannelKind.CHAT and state["status"] & ACTIVITY_MASK & IN_PROGRESS:
+    if read.kind is _CHAT and state["status"] & ACTIVITY_MASK & IN_PROGRESS:
         state["status"] = with_activity(state["status"], IDLE)
         read.changed = True
 

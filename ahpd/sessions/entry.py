@@ -219,13 +219,11 @@ class Entry(Generic[S]):
 
 def _has_row(state: State) -> bool:
     """Whether a row can be made of a session's state for certain (`summary_of`)."""
-    return (
-        "title" in state
-        and isinstance(state["status"], int)
-        and all(
+    for chat in state["chats"]:
+        if not (
             isinstance(chat["status"], int)
             and isinstance(chat["modifiedAt"], str)
             and isinstance(chat.get("origin", _NO_ORIGIN), dict)
-            for chat in state["chats"]
-        )
-    )
+        ):
+            return False
+    return "title" in state and isinstance(state["status"], int)

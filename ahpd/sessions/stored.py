@@ -5,6 +5,7 @@ or disposed of when the process ended, is gone; one that has no record goes from
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 import attrs
 from twisted.logger import Logger
@@ -25,7 +26,9 @@ from ahpd.protocol.uris import ChannelKind
 
 log = Logger()
 
-_KINDS = {kind.value: kind for kind in KEPT_KINDS}
+_KINDS: Final = frozenset(kind.value for kind in KEPT_KINDS)
+_CHAT: Final = ChannelKind.CHAT
+_SESSION: Final = ChannelKind.SESSION
 
 
 @attrs.define(kw_only=True)
@@ -64,10 +67,10 @@ def read_session(
             log.warn("{channel}: {words}; passed over", channel=channel.channel, words=words)
         if not running_on:
             ended(channel, resumable)
-        if channel.kind is ChannelKind.CHAT:
+        if channel.kind is _CHAT:
             chats[channel.channel] = channel
         else:
-            (itself if channel.kind is ChannelKind.SESSION else marks).append(channel)
+            (itself if channel.kind is _SESSION else marks).append(channel)
     if len(itself) != 1:
         raise ValueError("there is no record of the session itself")
     session = itself[0]

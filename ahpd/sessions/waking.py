@@ -153,13 +153,10 @@ def _let_go(
 
 def _expect(registry: "SessionRegistry", entry: Entry[Session], stored: StoredSession) -> None:
     """Have the journals of what was read go on where they were."""
+    identifier, expect = entry.identifier, registry.journals.open
     for channel in stored.channels:
-        journal = registry.journals.open(
-            entry.identifier,
-            channel.channel,
-            channel.kind,
-            facts=channel.facts,
-            stored=channel.stored,
+        journal = expect(
+            identifier, channel.channel, channel.kind, None, channel.facts, channel.stored
         )
         if channel.changed:
             journal.said_unsaved()

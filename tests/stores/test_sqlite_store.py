@@ -191,6 +191,26 @@ def test_two_stores_of_one_process_do_not_share_a_folder(folder, store):
     fill(store, 1)
 
 
+def test_what_is_read_after_a_look_for_a_channel_is_what_was_written_since(store):
+    fill(store, sessions=2)
+    assert store.session_of("chat:/1") == "s1"
+    assert [record.channel for record in store.read("s1")] == ["chat:/1"]
+    assert [record.channel for record in store.read("s0")] == ["chat:/0"]
+    assert store.session_of("chat:/1") == "s1"
+    store.apply([DropSession(id="s1")])
+    assert store.read("s1") == []
+    store.apply(
+        [
+            PutSession(row=a_row("other", 7)),
+            a_chat("other", "chat:/other"),
+            PutSession(row=a_row("s1", 8)),
+            a_chat("s1", "chat:/again"),
+        ]
+    )
+    assert [record.channel for record in store.read("s1")] == ["chat:/again"]
+    assert store.session_of("chat:/1") is None
+
+
 def test_a_store_that_is_not_open_says_so(folder):
     store = SqliteSessionStore(folder)
     for call in (store.sessions, store.unfolded, lambda: store.append([("c", b"")])):
