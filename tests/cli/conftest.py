@@ -128,6 +128,20 @@ class Command:
                     os.kill(self.record()["pid"], signal.SIGKILL)
 
 
+@pytest.fixture(scope="session")
+def run_command():
+    """Makes commands with a home directory each; what they started is ended at the very end."""
+    made = []
+
+    def make(home):
+        made.append(Command(home))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+
+
 @pytest.fixture
 def command(tmp_path):
     made = Command(tmp_path / "home")

@@ -3,6 +3,7 @@
 import errno
 import fcntl
 import os
+import shutil
 import sqlite3
 import sys
 from pathlib import Path
@@ -21,16 +22,28 @@ WAYS = {
     ),
 }
 
+#: Where a host keeps its sessions, under its home.
+KEPT_IN = Path(".local", "share", "ahpd")
+
 #: Locks of the test's own.
 HELD = []
 
 
+@pytest.fixture(scope="module")
+def left(tmp_path_factory, run_command):
+    """The folder of a store a daemon used and left; each test has a copy of it."""
+    used = run_command(tmp_path_factory.mktemp("left") / "home")
+    used.run("start", *FREE, status=0)
+    used.run("stop", status=0)
+    return used.home / KEPT_IN
+
+
 @pytest.fixture
-def data(command):
-    """The folder of a store a daemon used and left."""
-    command.run("start", *FREE, status=0)
-    command.run("stop", status=0)
-    yield command.home / ".local" / "share" / "ahpd"
+def data(command, left):
+    """A folder as a daemon left it, where the command keeps its sessions."""
+    there = command.home / KEPT_IN
+    shutil.copytree(left, there)
+    yield there
     while HELD:
         os.close(HELD.pop())
 
@@ -122,7 +135,7 @@ main()
 def test_a_disk_that_takes_nothing_is_said(command, number, ending, reason):
     program = (sys.executable, "-P", "-c", HURT, str(number), ending)
     done = command.run(*FREE, program=program, status=1)
-    data = command.home / ".local" / "share" / "ahpd"
+    data = command.home / KEPT_IN
     named = data / ("sessions.lock" if ending == "sessions.lock" else "sessions.sqlite")
     assert done.stdout == ""
     assert done.stderr.startswith(f"ahpd: {named}: {reason}")

@@ -48,8 +48,8 @@ def test_only_the_token_is_a_secret():
 
 @pytest.mark.parametrize("command", [root, root.commands["start"], root.commands["config"]])
 def test_the_command_has_a_flag_for_each_option_and_no_other(command):
-    own = {"--json", "--help", "--version", "--config-file"}
-    with click.Context(command) as context:
+    own = {"--json", "-h", "--help", "--version", "--config-file"}
+    with click.Context(command, help_option_names=["-h", "--help"]) as context:
         found = {
             name
             for parameter in command.get_params(context)

@@ -100,7 +100,7 @@ def text_of():
     return text_of
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def talk():
     """Makes a session and a chat for a client, both watched by it."""
 

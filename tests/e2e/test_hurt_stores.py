@@ -16,6 +16,7 @@ from twisted.internet.task import deferLater
 from ahpd.client import ActionRefused, RpcError
 from ahpd.protocol.file_uris import path_of
 from ahpd.protocol.uris import ROOT
+from ahpd.testing.daemon import Daemon
 
 PICTURE = b"\x89PNG\r\n\x1a\n picture"
 
@@ -60,14 +61,19 @@ async def all_states(probe):
     return found
 
 
-async def kept(daemon, talk, turns=2):
-    """A daemon that has a session with some turns, and was killed; its one chat."""
+@pytest_twisted.async_yield_fixture(scope="module")
+async def left(tmp_path_factory, talk):
+    """The folder of a daemon that was killed; it holds a session with some turns."""
+    from twisted.internet import reactor
+
+    daemon = Daemon(reactor, tmp_path_factory.mktemp("left") / "daemon", "--port", "0")
     await daemon.start()
     ann = await talk(await daemon.connect("ann", ROOT))
-    for number in range(turns):
+    for number in range(2):
         await ann.say(f"/stream 100 100\n/say {number}")
     await daemon.kill()
-    return ann
+    yield data_of(daemon)
+    await daemon.leave()
 
 
 # -- files that cannot be used ----------------------------------------------------------
@@ -125,10 +131,10 @@ def somebody_elses(file):
 )
 @pytest_twisted.ensureDeferred
 async def test_a_store_that_cannot_be_used_stops_the_start_and_is_left_as_it_is(
-    make_daemon, talk, hurt, words
+    make_daemon, left, hurt, words
 ):
     daemon = make_daemon()
-    await kept(daemon, talk)
+    shutil.copytree(left, data_of(daemon))
     hurt(store_of(daemon))
     before = contents(data_of(daemon))
     ended = daemon.run("--port", "0")

@@ -114,6 +114,7 @@ async def test_a_queued_message_taken_back_as_the_turn_ends_runs_or_is_gone(serv
         await pause(daemon, 0.001 * (number % 11))
         removal = {"type": "chat/pendingMessageRemoved", "kind": "queued", "id": message}
         await bob.probe.perform(ann.chat, removal)
+        await ann.probe.ping()  # now she was told all that came before it, as he was
         await ann.finished(turn)
         await ann.probe.wait_for(lambda: "activeTurn" not in ann.probe.state(ann.chat))
         state = ann.probe.plain_state(ann.chat)

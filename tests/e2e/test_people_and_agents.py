@@ -7,7 +7,7 @@ import pytest_twisted
 
 from ahpd.client import ActionRefused
 from ahpd.protocol.uris import ROOT
-from ahpd.testing.daemon import PATIENCE
+from ahpd.testing.daemon import PATIENCE, Daemon
 
 
 def message(text):
@@ -41,17 +41,38 @@ class Two:
         ]
 
 
-@pytest.fixture
-def two(serve, talk):
-    """Starts a daemon with Ann and Bob in one chat."""
+@pytest_twisted.async_yield_fixture(scope="module")
+async def daemon(tmp_path_factory):
+    """One daemon for all of these; each test has sessions and clients of its own in it."""
+    from twisted.internet import reactor
 
-    async def two(*arguments):
-        daemon = await serve("--port", "0", *arguments)
+    made = Daemon(reactor, tmp_path_factory.mktemp("people") / "daemon", "--port", "0")
+    await made.start()
+    yield made
+    await made.leave()
+
+
+@pytest_twisted.async_yield_fixture
+async def two(daemon, talk):
+    """Puts Ann and Bob in one chat. At the end what each was told is checked, and both go."""
+    sessions = []
+
+    async def two():
         ann = await talk(await daemon.connect("ann", ROOT))
+        sessions.append(ann.session)
         bob = await ann.with_client(await daemon.connect("bob", ROOT))
         return Two(daemon, ann, bob)
 
-    return two
+    yield two
+    try:
+        await daemon.check()
+        for session in sessions:
+            await daemon.clients[0].request("disposeSession", channel=session)
+        await daemon.until(lambda: len(daemon.children()) <= 1, "the end of the agents' processes")
+    finally:
+        for probe in daemon.clients:
+            probe.abort()
+        daemon.clients.clear()
 
 
 def parts(talk, kind):
@@ -417,8 +438,7 @@ async def test_a_workers_question_is_answered_in_its_chat(two, text_of):
     running = people.bob.probe.state(row["resource"])["activeTurn"]["id"]
     await people.bob.probe.perform(row["resource"], confirmed(running, asked, True))
     await people.ann.finished(turn_id)
-    (worked,) = people.bob.probe.plain_state(row["resource"])["turns"]
-    assert text_of(worked) == "Rm was allowed."
+    assert text_of(await worker.finished(running)) == "Rm was allowed."
 
 
 @pytest_twisted.ensureDeferred
@@ -476,6 +496,7 @@ async def test_a_fork_goes_on_from_a_turn_and_leaves_its_source_alone(two, made_
     await fork.say("/say and so is ice")
     turns = fork.probe.plain_state(fork.chat)["turns"]
     assert [text_of(turn) for turn in turns] == ["the sky is blue", "and so is ice"]
+    await people.bob.probe.ping()
     turns = people.bob.probe.plain_state(people.chat)["turns"]
     assert [text_of(turn) for turn in turns] == ["the sky is blue", "and the sea too"]
 
