@@ -1,0 +1,113 @@
+"""The domains of a host: each is made of the ground and of what it asks of the others."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from twisted.internet.interfaces import IReactorFDSet
+
+from ahpd.agents.demo.agent import DemoAgent
+from ahpd.app.ground import Ground
+from ahpd.attachments.files import AttachmentFiles
+from ahpd.attachments.folder import AttachmentsFolder
+from ahpd.attachments.service import Attachments
+from ahpd.completions.completer import Completer
+from ahpd.completions.workspace import WorkspaceFiles
+from ahpd.config.settings import Settings
+from ahpd.interfaces import IAgent, IHostRecord
+from ahpd.peers.resources import ClientResources
+from ahpd.processes.programs import Programs
+from ahpd.processes.supervisor import ProcessSupervisor
+from ahpd.protocol import State
+from ahpd.protocol.errors import RpcError
+from ahpd.sessions.service import SessionsService
+from ahpd.stores.host_record import FileRecord
+from ahpd.threads import in_thread
+from ahpd.transports.admission import Policy
+
+
+def make_sessions(
+    ground: Ground, agents: Mapping[str, IAgent], folder: AttachmentsFolder | None
+) -> SessionsService:
+    """The sessions' side, with the attachments in `folder`; None keeps none."""
+    settings = ground.settings
+    attachments = None
+    if folder is not None:
+        attachments = Attachments(
+            AttachmentFiles(folder.path, ground.ids, power=settings.sessions_sync == "power"),
+            in_thread(ground.reactor),
+            lambda uri: _chat_state(sessions, uri),
+            ClientResources(ground.clients, ground.scheduler),
+            settings.attachment_fetch_limit_bytes,
+            lambda: sessions.registry.catalogue.identifiers,
+        )
+    sessions = SessionsService(
+        ground.store,
+        agents,
+        ground.scheduler,
+        now=ground.now,
+        ids=ground.ids,
+        delta_window_ms=settings.delta_window_ms,
+        attachments=attachments,
+        clients=ground.clients,
+        delete_closed=settings.closed_chats == "delete",
+        record=host_record(settings),
+        kept=ground.kept,
+        sleep_after=settings.session_idle_seconds,
+        idle_release=settings.agent_idle_seconds,
+    )
+    return sessions
+
+
+def make_completer(ground: Ground) -> Completer:
+    """What completes a word somebody types, off the reactor's thread."""
+    # A reactor that watches no pipes, a test's clock, runs no programs.
+    runs = IReactorFDSet.providedBy(ground.reactor)
+    programs = Programs(ground.supervisor, ground.reactor) if runs else None
+    thread = in_thread(ground.reactor)
+    return Completer(WorkspaceFiles(ground.scheduler, thread, programs), thread)
+
+
+def configured_agents(
+    settings: Settings, reactor: Any, supervisor: ProcessSupervisor
+) -> Mapping[str, IAgent]:
+    """The agents this host offers: the demo agent, until the configuration names another."""
+    if settings.demo is False:
+        return {}
+    demo = DemoAgent(reactor, supervisor)
+    return {demo.provider: demo}
+
+
+def _chat_state(sessions: SessionsService, uri: str) -> State | None:
+    """The state of the chat of this URI, whether its session was asleep or not (ChatState)."""
+    try:
+        chat = sessions.find_chat(uri)
+    except RpcError:  # its session cannot be read back, which is in the log
+        return None
+    return None if chat is None else chat.state
+
+
+def attachments_folder(settings: Settings, ids: Callable[[], str]) -> AttachmentsFolder | None:
+    """Where what comes with messages is kept: as long as the sessions it came to are."""
+    if settings.data_directory is None:
+        return None
+    kept = settings.data_directory / "attachments" if settings.sessions == "file" else None
+    return AttachmentsFolder(kept, ids)
+
+
+def host_record(settings: Settings) -> IHostRecord | None:
+    """Where what is decided for more than one session is kept; None for this process alone.
+
+    Raises `StoreFailure` for a file that is none of ours.
+    """
+    if settings.data_directory is None or settings.sessions != "file":
+        return None
+    return FileRecord(settings.data_directory / "host.json")
+
+
+def policy(settings: Settings) -> Policy:
+    """Who the listener lets in."""
+    return Policy(
+        token=settings.connection_token,
+        hosts=frozenset(settings.allowed_hosts),
+        origins=frozenset(settings.allowed_origins),
+    )

@@ -1,0 +1,169 @@
+"""The composition root: builds the parts of a host and hands each what it needs.
+
+`make_host` answers a tree of named services, in the order in which each stands on
+the ones before it. At the stop they go down in the opposite order: the routes say
+that the host is draining, the sessions end their turns while their clients can still
+be told, the children are gone, then the connections close and the wire log is flushed.
+"""
+
+import uuid
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import attrs
+from twisted.application.service import MultiService, Service
+from twisted.internet.defer import Deferred
+
+from ahpd import __version__
+from ahpd.app.domains import attachments_folder, configured_agents, make_sessions, policy
+from ahpd.app.ground import Ground
+from ahpd.app.serving import NAME, serve
+from ahpd.attachments.folder import AttachmentsFolder
+from ahpd.channels.store import ChannelStore
+from ahpd.config.settings import Settings
+from ahpd.interfaces import IAgent, IPeerFactory, ISessionStore
+from ahpd.journal.upkeep import StoreUpkeep
+from ahpd.peers.clients import ClientRegistry
+from ahpd.peers.hub import PeerHub
+from ahpd.processes.supervisor import ProcessSupervisor
+from ahpd.protocol.versions import SUPPORTED
+from ahpd.root.service import RootService
+from ahpd.scheduler import Scheduler
+from ahpd.service_tree import ServiceTree
+from ahpd.sessions.service import SessionsService
+from ahpd.stores.chosen import make_store
+from ahpd.threads import in_thread
+from ahpd.transports.http import Router
+from ahpd.transports.recorder import WireLog
+from ahpd.transports.stdio import StdioTransport
+from ahpd.transports.websocket import WebSocketListener
+
+
+@attrs.frozen(eq=False)
+class Host:
+    """A host that is built and not started yet.
+
+    `ready` fires with the URL once it listens, with None where it serves stdio alone,
+    and fails with words where it cannot listen. `ended` fires when a host that serves
+    stdio alone has lost the one client it is for. `peers` makes a client of any
+    connection, which is how a plugin or a test connects without a socket. `kept` is where
+    the sessions are kept.
+    """
+
+    service: MultiService
+    ready: "Deferred[str | None]"
+    ended: "Deferred[str]"
+    peers: IPeerFactory
+    store: ChannelStore
+    sessions: SessionsService
+    kept: ISessionStore
+
+
+class Routes(Service):
+    """The plain HTTP of the host's port; `/health` says it when the host is on its way out."""
+
+    name = "routes"
+
+    def __init__(self, router: Router) -> None:
+        self.router = router
+
+    def stopService(self) -> None:
+        """From here on the host drains."""
+        super().stopService()  # type: ignore[no-untyped-call]
+        self.router.draining = True
+
+
+def make_host(
+    settings: Settings,
+    reactor: Any,
+    agents: Mapping[str, IAgent] | None = None,
+    *,
+    now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ids: Callable[[], str] = lambda: str(uuid.uuid4()),
+    kept: ISessionStore | None = None,
+) -> Host:
+    """A host as `settings` say. `agents` by provider replace the configured ones.
+
+    `now` is the wall clock (aware), `ids` a source of ids that never repeats. `kept` is a
+    session store in place of the configured one, not open. Raises `StoreFailure` where what
+    is kept cannot be opened.
+    """
+    if kept is None:
+        kept = make_store(settings, in_thread(reactor))
+    kept.open()
+    try:
+        return _make_host(settings, reactor, agents, now, ids, kept)
+    except BaseException:
+        kept.close()
+        raise
+
+
+def _make_host(
+    settings: Settings,
+    reactor: Any,
+    agents: Mapping[str, IAgent] | None,
+    now: Callable[[], datetime],
+    ids: Callable[[], str],
+    kept: ISessionStore,
+) -> Host:
+    scheduler = Scheduler(reactor)
+    ground = Ground(
+        settings=settings,
+        reactor=reactor,
+        now=now,
+        ids=ids,
+        kept=kept,
+        scheduler=scheduler,
+        store=ChannelStore(settings.replay_bytes),
+        supervisor=ProcessSupervisor(reactor, secrets=settings.secrets),
+        clients=ClientRegistry(scheduler),
+    )
+    if agents is None:
+        agents = configured_agents(settings, reactor, ground.supervisor)
+    folder = attachments_folder(settings, ids)
+    root = RootService(
+        ground.store, agents.values(), settings.client_queue_bytes, settings.replay_bytes
+    )
+    sessions = make_sessions(ground, agents, folder)
+    root.on_config = sessions.moves.switched
+    hub = serve(ground, agents, root, sessions)
+    return _listening(ground, folder, sessions, hub)
+
+
+def _listening(
+    ground: Ground, folder: AttachmentsFolder | None, sessions: SessionsService, hub: PeerHub
+) -> Host:
+    """The tree of services, each standing on the ones before it, and the ways in."""
+    settings, reactor = ground.settings, ground.reactor
+    router = Router(NAME, __version__, SUPPORTED)
+    upkeep = StoreUpkeep(ground.kept, ground.scheduler)
+    services: list[Service] = [ground.scheduler, upkeep, ground.store]
+    peers: IPeerFactory = hub
+    if settings.wire is not None:
+        wire = WireLog(settings.wire, ground.scheduler, lambda: ground.now().timestamp())
+        peers = wire.wrap(hub)
+        services.append(wire)
+    services.append(hub)
+    listener = stdio = None
+    if settings.listens:
+        listener = WebSocketListener(reactor, settings.endpoint, peers, policy(settings), router)
+        services.append(listener)
+    if settings.stdio:
+        stdio = StdioTransport(reactor, peers)
+        services.append(stdio)
+    if folder is not None:
+        services.append(folder)
+    services += [ground.supervisor, sessions, Routes(router)]
+    tree = ServiceTree(reactor, NAME)
+    for service in services:
+        service.setServiceParent(tree)
+    ready = Deferred.fromCoroutine(_ready(listener))
+    ended: Deferred[str] = Deferred()
+    if stdio is not None and listener is None:
+        ended = Deferred.fromCoroutine(stdio.when_ended())
+    return Host(tree, ready, ended, hub, ground.store, sessions, ground.kept)
+
+
+async def _ready(listener: WebSocketListener | None) -> str | None:
+    return None if listener is None else await listener.when_listening()

@@ -1,0 +1,76 @@
+"""The connections' side: which channels there are, which commands, who decides on actions."""
+
+from collections.abc import Mapping
+
+from ahpd import __version__
+from ahpd.app.domains import make_completer
+from ahpd.app.ground import Ground
+from ahpd.channels.directory import ChannelDirectory
+from ahpd.commands.chats import chat_commands
+from ahpd.commands.completions import completion_commands, config_commands
+from ahpd.commands.dispatch import Dispatcher
+from ahpd.commands.handshake import Handshake
+from ahpd.commands.sessions import session_commands
+from ahpd.commands.subscriptions import Subscriptions
+from ahpd.completions.tokens import TRIGGERS
+from ahpd.interfaces import IAgent
+from ahpd.peers.hub import PeerHub
+from ahpd.peers.older_windows import CHAT_URIS
+from ahpd.peers.peer import Peer
+from ahpd.protocol import State
+from ahpd.protocol.uris import ChannelKind
+from ahpd.root.service import RootService
+from ahpd.sessions.service import SessionsService
+
+NAME = "ahpd"
+
+
+def serve(
+    ground: Ground,
+    agents: Mapping[str, IAgent],
+    root: RootService,
+    sessions: SessionsService,
+) -> PeerHub:
+    """The connections' side: which channels there are, which commands, who decides on actions."""
+    store, clients = ground.store, ground.clients
+    directory = ChannelDirectory(store)
+    dispatcher = Dispatcher(store, directory)
+    dispatcher.register(ChannelKind.ROOT, root)
+    for kind, handler in (
+        (ChannelKind.SESSION, sessions.session_actions),
+        (ChannelKind.CHAT, sessions.chat_actions),
+        (ChannelKind.ANNOTATIONS, sessions.annotation_actions),
+    ):
+        directory.register(kind, sessions.channels)
+        dispatcher.register(kind, handler)
+    presence, addresses = sessions.presence, sessions.addresses
+    subscriptions = Subscriptions(store, directory, presence)
+
+    def describe() -> State:
+        return {
+            "serverInfo": {"name": NAME, "version": __version__, "title": "ahpd"},
+            "defaultDirectory": ground.settings.default_directory.as_uri(),
+            "completionTriggerCharacters": list(TRIGGERS),
+            # A window names a session's next chat as the session's default one is named.
+            "_meta": {CHAT_URIS: True},
+        }
+
+    handshake = Handshake(store, directory, subscriptions, clients, describe, presence, addresses)
+
+    def gone(peer: Peer) -> None:
+        if peer.record is not None:
+            presence.gone(peer.record.client_id)
+
+    hub = PeerHub(ground.scheduler, store, clients, root.client_queue_bytes, gone)
+    hub.serve(
+        {
+            **handshake.commands(),
+            **subscriptions.commands(),
+            **session_commands(sessions),
+            **chat_commands(sessions),
+            **completion_commands(make_completer(ground), store, directory, sessions),
+            **config_commands(sessions, agents, ground.scheduler),
+        },
+        {**subscriptions.notifications(), **dispatcher.notifications()},
+    )
+    return hub
