@@ -35,6 +35,10 @@ ClosedHook = Callable[[str, Collection[ISubscriber]], None]
 Unsaved = Callable[[Envelope | None, StoreFailure], None]
 
 
+#: Told that somebody watches a channel nobody watched, and with False that nobody does now.
+Watched = Callable[[bool], None]
+
+
 class Journal(Protocol):
     """Where what is said on a channel is kept before it is said."""
 
@@ -67,6 +71,7 @@ class _Channel:
     state: State
     observer: Observer | None
     journal: Journal | None = None
+    watched: Watched | None = None
     snapshots: SnapshotCache = attrs.field(factory=SnapshotCache)
     shown_from: int = 0
 
@@ -111,15 +116,17 @@ class ChannelStore(Service):
         state: State,
         observer: Observer | None = None,
         journal: Journal | None = None,
+        watched: Watched | None = None,
     ) -> None:
         """Hold `state` under `channel`; from now on only actions change it.
 
         `observer` is told of every envelope applied here, refusals left out; `journal`
-        keeps each before it is said. Raises `ValueError` for a channel that is open already.
+        keeps each before it is said; `watched` is told when the first subscriber comes and
+        when the last one leaves. Raises `ValueError` for a channel that is open already.
         """
         if channel in self._channels:
             raise ValueError(f"channel {channel} is open already")
-        self._channels[channel] = _Channel(kind, REDUCERS[kind], state, observer, journal)
+        self._channels[channel] = _Channel(kind, REDUCERS[kind], state, observer, journal, watched)
 
     def close(self, channel: str) -> None:
         """Let go of a channel's state and of everybody's subscription to it.
@@ -314,8 +321,11 @@ class ChannelStore(Service):
 
     def subscribe(self, channel: str, subscriber: ISubscriber) -> None:
         """Send `subscriber` what is said on `channel` from now on. Again is no error."""
-        self._watchers.setdefault(channel, {})[subscriber] = None
+        watchers = self._watchers.setdefault(channel, {})
+        watchers[subscriber] = None
         self._watched.setdefault(subscriber, set()).add(channel)
+        if len(watchers) == 1:
+            self._tell_watched(channel, True)
 
     def unsubscribe(self, channel: str, subscriber: ISubscriber) -> None:
         """Stop. One that was not subscribed is no error."""
@@ -328,10 +338,16 @@ class ChannelStore(Service):
             held = self._channels.get(channel)
             if held is not None:
                 held.snapshots.clear()  # nobody looks: a large chat's bytes are not kept for later
+            self._tell_watched(channel, False)
         watched = self._watched[subscriber]
         watched.discard(channel)
         if not watched:
             del self._watched[subscriber]
+
+    def _tell_watched(self, channel: str, somebody: bool) -> None:
+        held = self._channels.get(channel)
+        if held is not None and held.watched is not None:
+            held.watched(somebody)
 
     def leave(self, subscriber: ISubscriber) -> tuple[str, ...]:
         """Take every subscription of `subscriber` away, its connection being gone; what it watched."""

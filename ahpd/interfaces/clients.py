@@ -8,6 +8,7 @@ from zope.interface import Attribute, Interface
 
 from ahpd.interfaces.channels import ISubscriber
 from ahpd.protocol import State
+from ahpd.protocol.errors import INTERNAL_ERROR, RpcError
 
 #: The most channels a client is remembered to be owed; past it, it is owed every one.
 MAX_DEBTS = 1000
@@ -66,6 +67,16 @@ EDITOR_WINDOW = "vscode-editor-window"
 AGENTS_WINDOW = "vscode-agents-window"
 
 
+class ClientGone(RpcError):
+    """The connection went before the client answered: nobody knows what it did of it.
+
+    -32603 to whoever waits for the answer.
+    """
+
+    def __init__(self, words: str) -> None:
+        super().__init__(INTERNAL_ERROR, words)
+
+
 class ICaller(Interface):
     """The connection a command came from."""
 
@@ -87,7 +98,8 @@ class ICaller(Interface):
     def request(method: str, params: State) -> "Awaitable[Any]":
         """Ask this client something.
 
-        Raises `RpcError` as the client answered, or -32603 when it goes.
+        Raises `RpcError` as the client answered, `ClientGone` when it goes. A caller that
+        is cancelled forgets the question; the answer is then passed over.
         """
 
     def send_notification(method: str, params: State) -> None:
@@ -103,6 +115,20 @@ class IClients(Interface):
 
     def connections(client_id: str) -> Sequence[IClientConnection]:
         """The open connections of this client, the newest last; empty for one that is gone."""
+
+    def gone_at(client_id: str) -> float | None:
+        """When its last connection closed, in the reactor's seconds.
+
+        None for a client that is here, and for one that was never here or is forgotten.
+        """
+
+    def listen(client_id: str, changed: Callable[[], None]) -> Callable[[], None]:
+        """Call `changed` after connections of this client opened or closed; what it answers
+        stops that.
+
+        It is called in a turn of the clock's own: the answer to the handshake of a
+        connection that opened is out where it did not have to wait for anything.
+        """
 
 
 class IAddresses(Interface):

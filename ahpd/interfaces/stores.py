@@ -96,13 +96,39 @@ class DropChannel:
 
 
 @attrs.frozen(kw_only=True)
+class PutTerminal:
+    """Keep what is left of a terminal that a call of a chat names; again replaces it.
+
+    It is kept once, however many chats name it, and stays for as long as the store holds one
+    that does: a chat that moves to another session goes on naming it, one that is dropped no
+    longer does, and it goes with the last.
+    """
+
+    chat: str
+    """A chat's channel the store holds."""
+    terminal: str
+    """The terminal's URI."""
+    state: bytes
+    """The encoded state it is shown in (schema: TerminalState)."""
+
+
+@attrs.frozen(kw_only=True)
+class ShareTerminals:
+    """What terminals `source` names, `chat` names too: it was made out of it."""
+
+    source: str
+    chat: str
+    """Both are chats' channels the store holds."""
+
+
+@attrs.frozen(kw_only=True)
 class DropSession:
     """Take a session and all its channels away; one that is not there is no error."""
 
     id: str
 
 
-Write = PutSession | PutChannel | DropChannel | DropSession
+Write = PutSession | PutChannel | DropChannel | PutTerminal | ShareTerminals | DropSession
 
 
 class ISessionStore(Interface):
@@ -126,7 +152,13 @@ class ISessionStore(Interface):
 
     def read(session: str) -> Sequence[ChannelRecord]:
         """All channels of a session, in the order they were first written, wherever that was;
-        empty for none."""
+        empty for none. What is kept of terminals is not looked at."""
+
+    def terminal(uri: str) -> bytes | None:
+        """What is kept of a terminal (`PutTerminal.state`); None for one nothing is kept of."""
+
+    def terminals(session: str) -> Sequence[tuple[str, str]]:
+        """Which terminals the chats of a session name, `(chat, terminal)` each, in no order."""
 
     def append(entries: Iterable[tuple[str, bytes]]) -> None:
         """Write entries, each behind those of its channel, all of them or none.
@@ -137,9 +169,10 @@ class ISessionStore(Interface):
     def apply(writes: Iterable[Write]) -> None:
         """Write all of these or none, in order.
 
-        `StoreFailure` too for a channel of a session that is not held and for a `keep_turns`
-        beyond the turns held. What making the writes or their parts raises comes through,
-        nothing written; so both may be made while they are taken, however much it is.
+        `StoreFailure` too for a channel of a session that is not held, for a `keep_turns`
+        beyond the turns held and for a terminal of a chat that is not held. What making the
+        writes or their parts raises comes through, nothing written; so both may be made while
+        they are taken, however much it is.
         """
 
     def wants_compaction() -> bool:

@@ -47,7 +47,8 @@ class ChatStart:
     config: Mapping[str, Any]
     """The configuration values in force for this chat, resolved against the agent's schema."""
     history: Sequence[Mapping[str, Any]] = ()
-    """Turns (schema: Turn) the chat already holds, oldest first."""
+    """Turns (schema: Turn) the chat already holds, oldest first; none of the host's own `!`
+    commands, of which a backend is told nothing."""
     host: "IChatHost | None" = None
     """Where the backend says what is no part of a turn. None in a bare test alone."""
     resume: ConversationPoint | None = None

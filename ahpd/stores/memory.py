@@ -14,7 +14,9 @@ from ahpd.interfaces.stores import (
     ISessionStore,
     PutChannel,
     PutSession,
+    PutTerminal,
     SessionRow,
+    ShareTerminals,
     StoreFailure,
     Write,
 )
@@ -35,6 +37,45 @@ class _Channel:
     entries: list[bytes] = attrs.Factory(list)
 
 
+class _Terminals:
+    """What is kept of terminals, each once, and which chats name them."""
+
+    def __init__(self) -> None:
+        self._states: dict[str, bytes] = {}
+        self._of_chat: dict[str, set[str]] = {}
+        self._chats_of: dict[str, set[str]] = {}
+
+    def state(self, uri: str) -> bytes | None:
+        """What is kept of one."""
+        return self._states.get(uri)
+
+    def named(self, chat: str) -> set[str]:
+        """The terminals a chat names."""
+        return self._of_chat.get(chat, set())
+
+    def put(self, chat: str, uri: str, state: bytes) -> None:
+        """Keep one that a chat names."""
+        self._states[uri] = state
+        self._name(chat, uri)
+
+    def share(self, source: str, chat: str) -> None:
+        """Have a chat name what another one does."""
+        for uri in tuple(self.named(source)):
+            self._name(chat, uri)
+
+    def _name(self, chat: str, uri: str) -> None:
+        self._of_chat.setdefault(chat, set()).add(uri)
+        self._chats_of.setdefault(uri, set()).add(chat)
+
+    def forget(self, chat: str) -> None:
+        """Have a chat name nothing; what nobody names any more goes."""
+        for uri in self._of_chat.pop(chat, set()):
+            chats = self._chats_of[uri]
+            chats.discard(chat)
+            if not chats:
+                del self._chats_of[uri], self._states[uri]
+
+
 @implementer(ISessionStore)
 class MemorySessionStore:
     """`ISessionStore` in dicts. What it holds outlasts `close`: it may be opened again."""
@@ -43,6 +84,7 @@ class MemorySessionStore:
         self._rows: dict[str, SessionRow] = {}
         self._channels: dict[str, _Channel] = {}
         self._of_session: dict[str, set[str]] = {}
+        self._terminals = _Terminals()
         self._age = 0
         self._is_open = False
 
@@ -87,6 +129,15 @@ class MemorySessionStore:
             )
         ]
 
+    def terminal(self, uri: str) -> bytes | None:
+        self._check_open()
+        return self._terminals.state(uri)
+
+    def terminals(self, session: str) -> Sequence[tuple[str, str]]:
+        self._check_open()
+        chats = self._of_session.get(session, ())
+        return [(chat, uri) for chat in chats for uri in self._terminals.named(chat)]
+
     # -- writing ------------------------------------------------------------------------
 
     def append(self, entries: Iterable[tuple[str, bytes]]) -> None:
@@ -114,10 +165,15 @@ class MemorySessionStore:
                     self._put(write)
                 case DropChannel(channel=channel):
                     self._drop(channel)
+                case PutTerminal(chat=chat, terminal=uri, state=state):
+                    self._terminals.put(chat, uri, state)
+                case ShareTerminals(source=source, chat=chat):
+                    self._terminals.share(source, chat)
                 case DropSession(id=session):
                     self._rows.pop(session, None)
-                    for channel in list(self._of_session.pop(session, ())):
+                    for channel in self._of_session.pop(session, ()):
                         del self._channels[channel]
+                        self._terminals.forget(channel)
 
     def wants_compaction(self) -> bool:
         """Never: a dict has nothing to give back."""
@@ -150,6 +206,10 @@ class MemorySessionStore:
                     turns[write.channel] = (write.session, count)
                 case DropChannel(channel=channel):
                     turns[channel] = None
+                case PutTerminal(chat=chat):
+                    self._check_held((chat,), turns)
+                case ShareTerminals(source=source, chat=chat):
+                    self._check_held((source, chat), turns)
                 case DropSession(id=session):
                     sessions[session] = False
                     for channel, place in turns.items():
@@ -160,6 +220,15 @@ class MemorySessionStore:
                         for channel in self._of_session.get(session, ())
                         if channel not in turns
                     )
+
+    def _check_held(
+        self, channels: Iterable[str], turns: dict[str, tuple[str, int] | None]
+    ) -> None:
+        """Raise `StoreFailure` for a channel that is not there at this point of a check."""
+        for channel in channels:
+            held = turns[channel] if channel in turns else self._channels.get(channel)
+            if held is None:
+                raise StoreFailure(f"{_NAME} holds no channel {channel}")
 
     def _turns_held(self, channel: str, turns: dict[str, tuple[str, int] | None]) -> int:
         """How many turns of a channel there are at this point of a check."""
@@ -186,6 +255,7 @@ class MemorySessionStore:
         held = self._channels.pop(channel, None)
         if held is not None:
             self._of_session[held.session].discard(channel)
+            self._terminals.forget(channel)
 
 
 def _joined(write: Write) -> Write:

@@ -11,6 +11,9 @@ writing one touches one page, and no index is kept beside it.
 A head or a turn longer than `SLICE` is cut: what its own row holds is its beginning, and
 the rest follows as rows of `part`. SQLite takes several copies of each row it writes or
 reads, and a statement goes on holding what it wrote last.
+
+A terminal's body stands once, in pieces as a turn's is, in tables of its own: reading a
+session looks at none of it. `naming` says which channels name which terminals.
 """
 
 import sqlite3
@@ -54,18 +57,37 @@ STEPS: Final[Sequence[Step]] = (
         " body BLOB NOT NULL,"
         " PRIMARY KEY (place, number)) WITHOUT ROWID",
     ),
+    (
+        "CREATE TABLE terminal (key INTEGER PRIMARY KEY, uri TEXT NOT NULL UNIQUE)",
+        # `place` is `first_place` of the terminal, and up.
+        "CREATE TABLE terminal_part (place INTEGER PRIMARY KEY, body BLOB NOT NULL)",
+        "CREATE TABLE naming ("
+        " channel INTEGER NOT NULL,"
+        " terminal INTEGER NOT NULL,"
+        " PRIMARY KEY (channel, terminal)) WITHOUT ROWID",
+        "CREATE INDEX naming_of_terminal ON naming (terminal, channel)",
+    ),
 )
 
 #: What a file of the newest version holds.
-TABLES: Final = ("session", "channel", "turn", "entry", "part")
+TABLES: Final = (
+    "session",
+    "channel",
+    "turn",
+    "entry",
+    "part",
+    "terminal",
+    "terminal_part",
+    "naming",
+)
 
-#: Bytes of a head or a turn that one row holds at most.
+#: Bytes of a head, a turn or a terminal that one row holds at most.
 SLICE: Final = 256 * 1024
 
 
-def first_place(channel: int) -> int:
-    """The place of number 0 of the channel with that key; `channel + 1` gives the end."""
-    return channel << 32
+def first_place(key: int) -> int:
+    """The place of number 0 of the channel or terminal with that key; `key + 1` gives the end."""
+    return key << 32
 
 
 def head_place(channel: int) -> int:

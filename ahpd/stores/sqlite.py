@@ -21,11 +21,13 @@ from ahpd.interfaces.stores import (
     ISessionStore,
     PutChannel,
     PutSession,
+    PutTerminal,
     SessionRow,
+    ShareTerminals,
     StoreFailure,
     Write,
 )
-from ahpd.stores import rows
+from ahpd.stores import rows, terminal_rows
 from ahpd.stores.failures import store_failure
 from ahpd.stores.folder import FolderLock
 from ahpd.stores.maintenance import Compaction
@@ -176,6 +178,18 @@ class SqliteSessionStore:
         except (sqlite3.Error, UnicodeEncodeError) as error:
             raise store_failure(self.path, error) from None
 
+    def terminal(self, uri: str) -> bytes | None:
+        try:
+            return terminal_rows.body(self._connection, uri)
+        except (sqlite3.Error, UnicodeEncodeError) as error:
+            raise store_failure(self.path, error) from None
+
+    def terminals(self, session: str) -> Sequence[tuple[str, str]]:
+        try:
+            return terminal_rows.named(self._connection, session)
+        except (sqlite3.Error, UnicodeEncodeError) as error:
+            raise store_failure(self.path, error) from None
+
     # -- entries ------------------------------------------------------------------------
 
     def append(self, entries: Iterable[tuple[str, bytes]]) -> None:
@@ -201,13 +215,18 @@ class SqliteSessionStore:
 
     def _find(self, channel: str) -> _Place:
         """The place of a channel that is held. Raises `StoreFailure` for one that is not."""
+        key = self._key(channel)
+        return self._remember(channel, key, rows.end_of(self._connection, "entry", key))
+
+    def _key(self, channel: str) -> int:
+        """The key of a channel that is held. Raises `StoreFailure` for one that is not."""
         found = self._connection.execute(
             "SELECT key FROM channel WHERE name = ?", (channel,)
         ).fetchall()
         if not found:
             raise StoreFailure(f"{self.path}: it holds no channel {channel}")
-        key = found[0][0]
-        return self._remember(channel, key, rows.end_of(self._connection, "entry", key))
+        key: int = found[0][0]
+        return key
 
     def _remember(self, channel: str, key: int, next_place: int) -> _Place:
         place = self._places[channel] = _Place(key, next_place)
@@ -227,19 +246,29 @@ class SqliteSessionStore:
         try:
             with self._transaction(connection):
                 for write in writes:
-                    match write:
-                        case PutSession(row=row):
-                            rows.put_session(connection, row)
-                            written += 2 * _PAGE + len(row.summary)
-                        case PutChannel():
-                            written += self._put_channel(write)
-                        case DropChannel(channel=channel):
-                            written += self._drop_channel(channel)
-                        case DropSession(id=session):
-                            written += self._drop_session(session)
+                    written += self._do(write)
         except (sqlite3.Error, UnicodeEncodeError, OverflowError) as error:
             raise store_failure(self.path, error) from None
         self._written += written
+
+    def _do(self, write: Write) -> int:
+        """One write, within a transaction; about how many bytes that put into the log."""
+        match write:
+            case PutSession(row=row):
+                rows.put_session(self._connection, row)
+                return 2 * _PAGE + len(row.summary)
+            case PutChannel():
+                return self._put_channel(write)
+            case DropChannel(channel=channel):
+                return self._drop_channel(channel)
+            case PutTerminal(chat=chat, terminal=uri, state=state):
+                terminal_rows.put(self._connection, self._key(chat), uri, state)
+                return 3 * _PAGE + len(state)
+            case ShareTerminals(source=source, chat=chat):
+                terminal_rows.share(self._connection, self._key(source), self._key(chat))
+                return 2 * _PAGE
+            case DropSession(id=session):
+                return self._drop_session(session)
 
     @contextlib.contextmanager
     def _transaction(self, connection: sqlite3.Connection) -> Iterator[None]:
@@ -282,10 +311,14 @@ class SqliteSessionStore:
         found = self._connection.execute(
             "SELECT key FROM channel WHERE name = ?", (channel,)
         ).fetchall()
-        for (key,) in found:
-            rows.drop_channel(self._connection, key)
+        freed = sum(self._drop_rows(key) for (key,) in found)
         self._places.pop(channel, None)
-        return 2 * _PAGE * len(found)
+        return 2 * _PAGE * len(found) + freed
+
+    def _drop_rows(self, key: int) -> int:
+        """Delete a channel and what it alone names; the bytes of terminals that went."""
+        rows.drop_channel(self._connection, key)
+        return terminal_rows.forget(self._connection, key)
 
     def _drop_session(self, session: str) -> int:
         found = self._connection.execute(
@@ -293,11 +326,10 @@ class SqliteSessionStore:
             " WHERE session.id = ?",
             (session,),
         ).fetchall()
-        for (key,) in found:
-            rows.drop_channel(self._connection, key)
+        freed = sum(self._drop_rows(key) for (key,) in found)
         self._connection.execute("DELETE FROM session WHERE id = ?", (session,))
         self._places.clear()
-        return 2 * _PAGE * (1 + len(found))
+        return 2 * _PAGE * (1 + len(found)) + freed
 
     # -- compaction ---------------------------------------------------------------------
 

@@ -7,16 +7,18 @@ Every line is an object whose `record` says what it is:
 - `session`: the row of a session. What belongs to it follows;
 - `channel`: its `session`, its `kind` and its `head`. Its turns and entries follow;
 - `turn` and `entry`: one each of a `channel`, in order;
+- `terminal`: what is kept of one that chats of a `session` name, see
+  `ahpd.stores.carried_terminals`. There was none in version 1;
 - `file`: a piece of an attachment of a `session`, see `ahpd.stores.carried`. One that came to
   another session, from which a chat moved here, says in `shared` where it is kept;
 - `end`, the last: how many `sessions` there were. Without it an export is not whole.
 
-Heads, turns and entries are the JSON values they are, so that the lines can be read. What a
+Heads, turns, entries and states are the JSON values they are, so that the lines can be read. What a
 host keeps under an empty id is of no session, and stays where it is.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -34,13 +36,14 @@ from ahpd.protocol.check import check
 from ahpd.protocol.shapes.sessions import SessionSummary
 from ahpd.protocol.uris import session_id
 from ahpd.stores.carried import Arriving, FolderOf, mover, pieces
+from ahpd.stores.carried_terminals import terminal_writes, terminals_of
+from ahpd.stores.records import flag_of, lines_in, record_of, text_of
 from ahpd.wire.codec import Encoded, decode, encode
 
 FORMAT: Final = "ahpd-sessions"
-VERSION: Final = 1
-
-#: Bytes a line may have; one of ours has a head or a turn at most.
-LONGEST_LINE: Final = 256 * 1024 * 1024
+VERSION: Final = 2
+#: The versions that are read.
+_READ: Final[Sequence[int]] = (1, VERSION)
 
 #: The name of an attachment in the folder of another session.
 _SHARED: Final = re.compile(r"[A-Za-z0-9_%-]+/[A-Za-z0-9_%-]+")
@@ -96,6 +99,9 @@ def export_lines(
         )
         for channel in store.read(row.id):
             yield from _channel_lines(row.id, channel)
+        for terminal, chats, state in terminals_of(store, row.id):
+            held = _json(state, f"the state of {terminal}")
+            yield _line("terminal", session=row.id, chats=chats, terminal=terminal, state=held)
         for piece in pieces(place.folder_of(row.id)):
             yield _line("file", session=row.id, **piece)
         for name in sorted(place.shared_of(row.id)):
@@ -202,13 +208,12 @@ class _Reader:
     def writes(self, lines: IO[bytes]) -> Iterator[Write]:
         """The writes; the files are in their places behind the last one."""
         number, ended = 0, False
-        while data := lines.readline(LONGEST_LINE + 1):
-            number += 1
+        for number, data in enumerate(lines_in(lines), 1):
             try:
                 if ended:
                     raise ValueError("there is more behind the end")
-                record = _record(data)
-                kind = _text(record, "record")
+                record = record_of(data)
+                kind = text_of(record, "record")
                 if number == 1:
                     self._header(kind, record)
                 elif kind == "end":
@@ -234,9 +239,10 @@ class _Reader:
         if kind != "header" or record.get("format") != FORMAT:
             raise ValueError("it is no header of an export of sessions")
         version = record.get("version")
-        if version != VERSION:
-            raise ValueError(f"version is {version!r}, expected {VERSION}; use a newer ahpd")
-        self._moved = mover(Path(_text(record, "attachments")), self._place.root)
+        if type(version) is not int or version not in _READ:
+            known = f"{_READ[0]} to {_READ[-1]}"
+            raise ValueError(f"version is {version!r}, expected {known}; use a newer ahpd")
+        self._moved = mover(Path(text_of(record, "attachments")), self._place.root)
 
     def _take(self, kind: str, record: Mapping[str, Any]) -> Iterator[Write]:
         match kind:
@@ -250,13 +256,16 @@ class _Reader:
                 self._behind(record, "turn", self._turns)
             case "entry":
                 self._behind(record, "entry", self._entries)
+            case "terminal":
+                yield from self._flush()
+                yield from self._terminal(record)
             case "file":
                 self._file(record)
             case _:
                 raise ValueError(f"record is {kind!r}, which this version does not know")
 
     def _session(self, record: Mapping[str, Any]) -> Iterator[Write]:
-        identifier, uri = _text(record, "id"), _text(record, "uri")
+        identifier, uri = text_of(record, "id"), text_of(record, "uri")
         if not identifier or session_id(uri) != identifier:
             raise ValueError(f"id is {identifier!r}, which is not the one in {uri}")
         if identifier in self._taken or identifier in self._skipped:
@@ -269,18 +278,16 @@ class _Reader:
             self._skipped.add(identifier)
             self.done.skipped += 1
             return
-        announced = record.get("announced")
-        if not isinstance(announced, bool):
-            raise ValueError(f"announced is {announced!r}, expected true or false")
+        announced = flag_of(record, "announced")
         self._taken.add(identifier)
         self._ordinal += 1
         yield PutSession(
             row=SessionRow(
                 id=identifier,
                 uri=uri,
-                provider=_text(record, "provider"),
-                created_at=_text(record, "createdAt"),
-                modified_at=_text(record, "modifiedAt"),
+                provider=text_of(record, "provider"),
+                created_at=text_of(record, "createdAt"),
+                modified_at=text_of(record, "modifiedAt"),
                 ordinal=self._ordinal,
                 announced=announced,
                 summary=self._summary(record, uri),
@@ -299,14 +306,14 @@ class _Reader:
 
     def _owner(self, record: Mapping[str, Any]) -> tuple[str, bool]:
         """The session a line is of, and whether it is imported."""
-        session = _text(record, "session")
+        session = text_of(record, "session")
         if session not in self._taken and session not in self._skipped:
             raise ValueError(f"the session {session} is not there before it")
         return session, session in self._taken
 
     def _channel(self, record: Mapping[str, Any]) -> None:
         session, wanted = self._owner(record)
-        channel = _text(record, "channel")
+        channel = text_of(record, "channel")
         if channel in self._channels:
             raise ValueError(f"the channel {channel} is there twice")
         self._channels[channel] = wanted
@@ -318,12 +325,12 @@ class _Reader:
         self._pending = PutChannel(
             session=session,
             channel=channel,
-            kind=_text(record, "kind"),
+            kind=text_of(record, "kind"),
             head=self._value(record, "head"),
         )
 
     def _behind(self, record: Mapping[str, Any], name: str, kept: list[bytes]) -> None:
-        channel = _text(record, "channel")
+        channel = text_of(record, "channel")
         if self._channels.get(channel) is False:
             return
         if self._pending is None or self._pending.channel != channel:
@@ -332,13 +339,18 @@ class _Reader:
             raise ValueError("a turn is behind an entry")
         kept.append(self._value(record, name))
 
+    def _terminal(self, record: Mapping[str, Any]) -> Iterator[Write]:
+        _, wanted = self._owner(record)
+        if wanted:
+            yield from terminal_writes(
+                self._store, record, lambda chat: self._channels.get(chat, False)
+            )
+
     def _file(self, record: Mapping[str, Any]) -> None:
         session, wanted = self._owner(record)
-        more = record.get("more")
-        if not isinstance(more, bool):
-            raise ValueError(f"more is {more!r}, expected true or false")
-        path, data = _text(record, "path"), _text(record, "data")
-        shared = _text(record, "shared") if "shared" in record else ""
+        more = flag_of(record, "more")
+        path, data = text_of(record, "path"), text_of(record, "data")
+        shared = text_of(record, "shared") if "shared" in record else ""
         if "shared" in record and not _SHARED.fullmatch(shared):
             raise ValueError(f"shared is {shared!r}, expected the names of two folders")
         if wanted:
@@ -369,23 +381,3 @@ class _Reader:
             return encode(self._moved(record[name]))
         except RecursionError:
             raise ValueError(f"{name} is nested too deeply") from None
-
-
-def _record(data: bytes) -> Mapping[str, Any]:
-    if len(data) > LONGEST_LINE:
-        raise ValueError(f"it is longer than {LONGEST_LINE} bytes")
-    try:
-        value = decode(data)
-    except ValueError as error:
-        raise ValueError(f"it is no JSON: {error}") from None
-    if not isinstance(value, dict):
-        raise ValueError("it is no JSON object")
-    return value
-
-
-def _text(record: Mapping[str, Any], name: str) -> str:
-    value = record.get(name)
-    if not isinstance(value, str):
-        found = "missing" if name not in record else "no text"
-        raise ValueError(f"{name} is {found}")
-    return value

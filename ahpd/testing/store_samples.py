@@ -2,7 +2,13 @@
 
 import attrs
 
-from ahpd.interfaces.stores import ChannelRecord, ISessionStore, PutChannel, SessionRow
+from ahpd.interfaces.stores import (
+    ChannelRecord,
+    ISessionStore,
+    PutChannel,
+    PutTerminal,
+    SessionRow,
+)
 from ahpd.wire.codec import encode
 
 
@@ -34,9 +40,26 @@ def a_chat(session: str, channel: str, **changed: object) -> PutChannel:
     return attrs.evolve(put, **changed)  # type: ignore[arg-type]
 
 
+def a_terminal(chat: str, terminal: str, state: bytes | None = None) -> PutTerminal:
+    """The write of a terminal a chat names, by default of one that printed its URI."""
+    if state is None:
+        content = [{"type": "unclassified", "value": terminal}]
+        claim = {"kind": "client", "clientId": "c"}
+        lifecycle = {"status": "exited", "exitCode": 0}
+        state = encode({"title": "", "content": content, "lifecycle": lifecycle, "claim": claim})
+    return PutTerminal(chat=chat, terminal=terminal, state=state)
+
+
 def everything(store: ISessionStore) -> list[tuple[SessionRow, list[ChannelRecord]]]:
-    """All that a store holds, to be compared: every row with its channels."""
+    """All that a store holds but for terminals, to be compared: every row with its channels."""
     return [(row, records(store, row.id)) for row in store.sessions()]
+
+
+def named(store: ISessionStore, session: str) -> set[tuple[str, str]]:
+    """Which chats of a session name which terminals; each pair is told once."""
+    pairs = list(store.terminals(session))
+    assert len(pairs) == len(set(pairs)), f"a pair is told twice: {pairs}"
+    return set(pairs)
 
 
 def records(store: ISessionStore, session: str) -> list[ChannelRecord]:

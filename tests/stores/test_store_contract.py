@@ -7,7 +7,13 @@ import pytest
 import pytest_twisted
 from zope.interface import implementer
 
-from ahpd.interfaces.stores import DropSession, ISessionStore, PutChannel
+from ahpd.interfaces.stores import (
+    DropSession,
+    ISessionStore,
+    PutChannel,
+    PutTerminal,
+    ShareTerminals,
+)
 from ahpd.stores.memory import MemorySessionStore
 from ahpd.stores.sqlite import SqliteSessionStore
 from ahpd.testing.store_contract import check_session_store
@@ -108,6 +114,58 @@ class IgnoresCase(MemorySessionStore):
         return super().read(known.get(session.lower(), session))
 
 
+class KeepsTerminals(MemorySessionStore):
+    """What no chat names any more stays."""
+
+    def terminal(self, uri):
+        return super().terminal(uri) or self._last.get(uri)
+
+    def apply(self, writes):
+        writes = list(writes)
+        super().apply(writes)
+        self._last = getattr(self, "_last", {})
+        self._last |= {e.terminal: e.state for e in writes if isinstance(e, PutTerminal)}
+
+
+class ForgetsSharedTerminals(MemorySessionStore):
+    def apply(self, writes):
+        super().apply(each for each in writes if not isinstance(each, ShareTerminals))
+
+
+class CopiesTerminals(MemorySessionStore):
+    """A body of its own for each chat: the older one is read on."""
+
+    def terminal(self, uri):
+        return self._first.get(uri) if super().terminal(uri) is not None else None
+
+    def apply(self, writes):
+        writes = list(writes)
+        super().apply(writes)
+        self._first = getattr(self, "_first", {})
+        for each in writes:
+            if isinstance(each, PutTerminal):
+                self._first.setdefault(each.terminal, each.state)
+
+
+class LosesTerminalsOfTheMoved(MemorySessionStore):
+    def _put(self, write):
+        held = self._channels.get(write.channel)
+        if held is not None and held.session != write.session:
+            self._terminals.forget(write.channel)
+        super()._put(write)
+
+
+class TakesTerminalsOfNobody(MemorySessionStore):
+    def _check_held(self, channels, turns):
+        pass
+
+
+class ReadsTerminalsAsChannels(MemorySessionStore):
+    def unfolded(self):
+        named = {s for s in self._rows if self.terminals(s)}
+        return [*{*super().unfolded(), *named}]
+
+
 class NeverDone(MemorySessionStore):
     def wants_compaction(self):
         return True
@@ -124,6 +182,12 @@ WRONG = [
     ForgetsTheMoved,
     CutsBytes,
     IgnoresCase,
+    KeepsTerminals,
+    ForgetsSharedTerminals,
+    CopiesTerminals,
+    LosesTerminalsOfTheMoved,
+    TakesTerminalsOfNobody,
+    ReadsTerminalsAsChannels,
     NeverDone,
 ]
 
