@@ -1,4 +1,4 @@
-"""One child process: its pipes, its exit, and its end together with all it started."""
+"""One child process: its pipes or its terminal, its exit, and its end with all it started."""
 
 import signal
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from zope.interface import Interface
 from ahpd.processes.diagnostics import Diagnostics
 from ahpd.processes.guard import Family, Process, Table
 from ahpd.processes.launch import Launched
-from ahpd.processes.pipes import ExitWatch, ReadPipe, WritePipe
+from ahpd.processes.pipes import READ_SIZE, TERMINAL_SIZE, ExitWatch, ReadPipe, WritePipe
 from ahpd.processes.waiting import Moment, sleep
 
 log = Logger()
@@ -36,13 +36,41 @@ class Exit:
         """From what `subprocess` calls a return code: a negative one is a signal's number."""
         return cls(None, -returncode) if returncode < 0 else cls(returncode, None)
 
+    @property
+    def signal_name(self) -> str | None:
+        """The signal as `SIGKILL`, or as `signal 40` where the number has no name."""
+        if self.signal is None:
+            return None
+        try:
+            return signal.Signals(self.signal).name
+        except ValueError:
+            return f"signal {self.signal}"
+
     def __str__(self) -> str:
         if self.signal is None:
             return f"exited with code {self.code}"
-        try:
-            return f"was ended by {signal.Signals(self.signal).name}"
-        except ValueError:
-            return f"was ended by signal {self.signal}"
+        return f"was ended by {self.signal_name}"
+
+
+@attrs.frozen
+class Manner:
+    """How a kind of child is read from and asked to go.
+
+    `input_first`: the end of its input is how it is asked at first. `farewell`: the signals
+    it and all it started get before SIGKILL. `at_once`: see `ReadPipe`.
+    """
+
+    input_first: bool
+    farewell: tuple[signal.Signals, ...]
+    at_once: int
+
+
+#: A program that serves: it reads until its input ends.
+SERVING: Final = Manner(True, (signal.SIGTERM,), READ_SIZE)
+
+#: What sits in a terminal that hangs up. A shell people type into ignores SIGTERM, and what
+#: is stopped gets the news once it goes on.
+IN_TERMINAL: Final = Manner(False, (signal.SIGHUP, signal.SIGCONT), TERMINAL_SIZE)
 
 
 class IChildEvents(Interface):
@@ -62,7 +90,8 @@ class Child:
     """A running child. Made by `ProcessSupervisor.spawn`.
 
     Output is handed on as it comes, and left in the pipe while paused, so that a
-    child that outruns its reader waits. Standard error is drained into the log.
+    child that outruns its reader waits. Standard error that is apart from it is drained
+    into the log. A pseudo-terminal is both its input and its output.
     """
 
     def __init__(
@@ -74,6 +103,7 @@ class Child:
         events: Any,
         table: Callable[[], Table],
         reap: Callable[["Child"], None],
+        manner: Manner = SERVING,
     ) -> None:
         self.name = name
         self.pid = launched.process.pid
@@ -85,17 +115,26 @@ class Child:
         self._family = family
         self._events = events
         self._table = table
+        self._manner = manner
         self._grace = GRACE
+        self._asked: float | None = None
         self._ending = False
         self._discarding = False
-        errors = Diagnostics(name, self.pid, reactor.seconds)
         self._stdin = WritePipe(reactor, launched.stdin, f"stdin of {name}")
         self._stdout = ReadPipe(
-            reactor, launched.stdout, f"stdout of {name}", self._received, self._output_ended
+            reactor,
+            launched.stdout,
+            f"stdout of {name}",
+            self._received,
+            self._output_ended,
+            manner.at_once,
         )
-        self._stderr = ReadPipe(
-            reactor, launched.stderr, f"stderr of {name}", errors.received, errors.ended
-        )
+        self._stderr: ReadPipe | None = None
+        if launched.stderr is not None:
+            errors = Diagnostics(name, self.pid, reactor.seconds)
+            self._stderr = ReadPipe(
+                reactor, launched.stderr, f"stderr of {name}", errors.received, errors.ended
+            )
         self._watch = ExitWatch(reactor, self._process, lambda: reap(self))
 
     def __repr__(self) -> str:
@@ -107,6 +146,13 @@ class Child:
     def pending_input(self) -> int:
         """Bytes written and not taken by the child yet."""
         return self._stdin.pending
+
+    def input_fileno(self) -> int:
+        """The host's end of its standard input; -1 once that is closed.
+
+        Of a pseudo-terminal it is the master, which takes its size and its signals.
+        """
+        return self._stdin.fileno()
 
     def write(self, data: bytes) -> None:
         """Send `data` to its standard input, in order; dropped where that is closed."""
@@ -143,9 +189,10 @@ class Child:
     async def end(self, grace: float = GRACE) -> Exit:
         """End it, and everything it started; returns when all of that is gone.
 
-        Its input is closed; what has not exited after `grace` seconds gets SIGTERM,
-        and after as long again SIGKILL. What it says from here on is dropped. May be
-        called any number of times, also after it exited.
+        It is asked as its `Manner` says: its input is closed, and where it has not exited
+        after `grace` seconds it gets SIGTERM, or in a terminal SIGHUP at once. After as long
+        again it gets SIGKILL. What it says from here on is dropped. May be called any number
+        of times, also after it exited.
         """
         self._grace = grace
         self._discarding = True
@@ -158,10 +205,12 @@ class Child:
         return self.exit
 
     async def _end(self) -> None:
-        self._stdin.close()
-        if await self.exited.within(self._reactor, self._grace):
-            return
-        self._signal(signal.SIGTERM)
+        if self._manner.input_first:
+            self._stdin.close()
+            if await self.exited.within(self._reactor, self._grace):
+                return
+        self._asked = self._reactor.seconds()
+        self._ask(self._look())
         if await self.exited.within(self._reactor, self._grace):
             return
         self._signal(signal.SIGKILL)
@@ -172,8 +221,17 @@ class Child:
         if self.exit is None:
             self._signal(signal.SIGKILL)
 
+    def interrupt(self) -> None:
+        """SIGINT to its group, unless it exited: the group's number is its own until then."""
+        if self._family.anchored:
+            self._family.signal([], signal.SIGINT)
+
     def _look(self) -> list[Process]:
         return self._family.look(self._table())
+
+    def _ask(self, members: list[Process]) -> None:
+        for number in self._manner.farewell:
+            self._family.signal(members, number)
 
     def _signal(self, number: int) -> None:
         self._family.signal(self._look(), number)
@@ -186,7 +244,8 @@ class Child:
         self._family.anchored = False
         self._stdin.connectionLost(None)
         self._stdout.finish()
-        self._stderr.finish()
+        if self._stderr is not None:
+            self._stderr.finish()
         self._tell(self._events.exited, self.exit)
         self.exited.fire()
         if left:
@@ -196,7 +255,8 @@ class Child:
 
     async def _sweep(self, left: list[Process]) -> None:
         """End what the child left behind, then say that everything is gone."""
-        begun = self._reactor.seconds()
+        # What was asked to go with the child has had a part of its grace.
+        begun = self._reactor.seconds() if self._asked is None else self._asked
         pause = 0.005
         signalled: set[int] = set()
         while left:
@@ -212,7 +272,7 @@ class Child:
                 self._family.signal(left, signal.SIGKILL)
             else:
                 fresh = [process for process in left if process.pid not in signalled]
-                self._family.signal(fresh, signal.SIGTERM)
+                self._ask(fresh)
                 signalled.update(process.pid for process in fresh)
             await sleep(self._reactor, pause)
             pause = min(2 * pause, 0.1)

@@ -20,8 +20,9 @@ import os
 import signal
 import time
 
-#: The environment variable that carries a child's mark.
-MARK_NAME = "AHPD_CHILD"
+#: The environment variable that carries a child's mark. Whatever runs in a terminal sees
+#: it, so it has a name that is none of the host's settings'.
+MARK_NAME = "PROCESS_FAMILY"
 
 #: Seconds the guard leaves a family between SIGTERM and SIGKILL, and after that.
 GUARD_GRACE = 2.0

@@ -1,4 +1,4 @@
-"""The host's ends of a child's pipes, and the news of its exit, as reactor descriptors."""
+"""The host's ends of a child's pipes or terminal, and the news of its exit, for the reactor."""
 
 import errno
 import os
@@ -12,6 +12,10 @@ from zope.interface import implementer
 
 #: Bytes taken from a pipe at once: what one busy child may put before everybody else.
 READ_SIZE: Final = 32 * 1024
+
+#: The same for a terminal. One reading of a pseudo-terminal gives 4 KiB whatever is asked
+#: for, so that many are handed on as one piece; it is a millisecond's work.
+TERMINAL_SIZE: Final = 256 * 1024
 
 #: How much is read after an exit at most: no pipe holds more, unless somebody still writes.
 _LEFT_BEHIND: Final = 1024 * 1024
@@ -50,7 +54,8 @@ class _Descriptor:
 class ReadPipe(_Descriptor):
     """Reads a child's output and hands it on; pausing leaves it in the pipe, and the child waiting.
 
-    `received` gets each piece; `ended` is called once, after the last one.
+    `received` gets each piece; `ended` is called once, after the last one. With `at_once`
+    above `READ_SIZE` it is read until nothing is there or a piece has that size.
     """
 
     def __init__(
@@ -60,8 +65,10 @@ class ReadPipe(_Descriptor):
         name: str,
         received: Callable[[bytes], None],
         ended: Callable[[], None],
+        at_once: int = READ_SIZE,
     ) -> None:
         super().__init__(reactor, fd, name)
+        self._at_once = at_once
         self._received = received
         self._ended = ended
         self._paused = False
@@ -97,23 +104,35 @@ class ReadPipe(_Descriptor):
     def _read_rest(self) -> None:
         # A pause that `received` asks for stops this loop, and `resume` enters it again.
         while not self._paused and not self.closed:
-            piece = self._read()
+            piece = self._take()
             if not piece or self._left is None or self._left <= 0:
                 self.connectionLost(None)
             else:
                 self._left -= len(piece)
                 self._received(piece)
 
-    def _read(self) -> bytes | None:
+    def _take(self) -> bytes | None:
         """The next piece, b"" at the end, None where there is nothing now."""
+        first = self._read()
+        if not first or self._at_once <= READ_SIZE:
+            return first
+        pieces, size = [first], len(first)
+        # An end that is met here is met again by the next call.
+        while size < self._at_once and (piece := self._read()):
+            pieces.append(piece)
+            size += len(piece)
+        return b"".join(pieces)
+
+    def _read(self) -> bytes | None:
         try:
             return os.read(self._fd, READ_SIZE)
         except OSError as error:
+            # EIO is a pseudo-terminal's end: nobody has its other side open any more.
             return None if error.errno in (errno.EAGAIN, errno.EINTR) else b""
 
     def doRead(self) -> None:
         """The reactor says that there is something to read."""
-        piece = self._read()
+        piece = self._take()
         if piece:
             self._received(piece)
         elif piece is not None:

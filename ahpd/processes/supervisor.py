@@ -12,10 +12,10 @@ from twisted.logger import Logger
 from zope.interface import implementer
 
 from ahpd.processes import guard
-from ahpd.processes.child import GRACE, Child, Exit, IChildEvents
+from ahpd.processes.child import GRACE, SERVING, Child, Exit, IChildEvents, Manner
 from ahpd.processes.environment import child_environment
 from ahpd.processes.guard import MARK_NAME, Family, Table, read_process, read_table
-from ahpd.processes.launch import SpawnFailure, launch
+from ahpd.processes.launch import Launcher, SpawnFailure, launch
 
 log = Logger()
 
@@ -82,6 +82,11 @@ class ProcessSupervisor(Service):
         """The children whose families are not gone, the guard left out."""
         return tuple(child for child, _ in self._children.values())
 
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """The host's own environment, to read; a child sees less of it."""
+        return self._environment
+
     def spawn(
         self,
         events: Any,
@@ -89,17 +94,22 @@ class ProcessSupervisor(Service):
         env: Mapping[str, str | None] | None = None,
         cwd: str | None = None,
         name: str | None = None,
+        launcher: Launcher = launch,
+        manner: Manner = SERVING,
     ) -> Child:
         """Start a program that tells `events` (`IChildEvents`) what it does.
 
         `env` is added to the environment of every child; `name` is what the log calls
-        it, the program where it is None. Raises `SpawnFailure`, also while stopping.
+        it, the program where it is None. `launcher` gives it its input and output, and what
+        that raises comes out of here. Raises `SpawnFailure`, also while stopping.
         """
         if self._stopping:
             raise SpawnFailure(f"{argv[0]} could not be started: the host is stopping")
         if self._guard is None or self._guard.exit is not None:
             self._start_guard()
-        child, mark = self._start(events, argv, env or {}, cwd, name or Path(argv[0]).name)
+        child, mark = self._start(
+            events, argv, env or {}, cwd, name or Path(argv[0]).name, launcher, manner
+        )
         self._children[child.pid] = child, mark
         self._tell_guard(f"+ {child.pid} {mark}")
         child.gone.wait().addCallback(lambda _: self._forget(child))
@@ -112,14 +122,23 @@ class ProcessSupervisor(Service):
         env: Mapping[str, str | None],
         cwd: str | None,
         name: str,
+        launcher: Launcher = launch,
+        manner: Manner = SERVING,
     ) -> tuple[Child, str]:
         self._count += 1
         mark = f"{self._mark}.{self._count}"
         environment = child_environment(self._environment, {**env, MARK_NAME: mark}, self._secrets)
-        launched = launch(argv, environment, cwd)
+        launched = launcher(argv, environment, cwd)
         family = Family(launched.process.pid, mark)
         child = Child(
-            self._reactor, name, launched, family, events, self._recent_table, self._reap_soon
+            self._reactor,
+            name,
+            launched,
+            family,
+            events,
+            self._recent_table,
+            self._reap_soon,
+            manner,
         )
         return child, mark
 

@@ -1,17 +1,21 @@
 import contextlib
 import os
+import re
 import signal
 import sys
 import time
+from pathlib import Path
 
 import pytest
 import pytest_twisted
 from twisted.internet.defer import Deferred
 from zope.interface import implementer
 
+from ahpd.interfaces import ITerminalEvents, TerminalProgram
 from ahpd.processes.child import IChildEvents
 from ahpd.processes.guard import read_process
 from ahpd.processes.supervisor import ProcessSupervisor
+from ahpd.processes.terminals import LocalTerminals
 from ahpd.processes.waiting import Moment, sleep
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
@@ -63,6 +67,62 @@ class Recorder:
         return reactor
 
 
+@implementer(ITerminalEvents)
+class Screen:
+    """Keeps what a terminal's program printed, and lets a test wait for it."""
+
+    def __init__(self, reactor, pause_after_each=False):
+        self.output = bytearray()
+        self.pieces = []
+        self.how = None
+        self.ends = 0
+        self.over = Moment()
+        self.terminal = None
+        self.pause_after_each = pause_after_each
+        self._reactor = reactor
+        self._more = Moment()
+
+    def output_received(self, data):
+        assert self.how is None, "output after the end"
+        self.output += data
+        self.pieces.append(len(data))
+        if self.pause_after_each:
+            self.terminal.pause_output()
+        more, self._more = self._more, Moment()
+        more.fire()
+
+    def ended(self, how):
+        self.how = how
+        self.ends += 1
+        self.over.fire()
+        self._more.fire()
+
+    async def until(self, pattern, seconds=20):
+        """The first match of `pattern` in what was printed, once it is there."""
+        deadline = self._reactor.seconds() + seconds
+        while True:
+            found = re.search(pattern, self.output)
+            if found:
+                return found
+            left = deadline - self._reactor.seconds()
+            assert left > 0, f"no {pattern!r} in {bytes(self.output[-2000:])!r}"
+            assert self.how is None, f"{self.how} and no {pattern!r} in {bytes(self.output)!r}"
+            await self._more.within(self._reactor, left)
+
+    async def more(self, seconds=20):
+        """Returns when more was printed."""
+        assert await self._more.within(self._reactor, seconds), bytes(self.output[-2000:])
+
+    async def turn(self):
+        """Lets a moment pass."""
+        await sleep(self._reactor, 0.01)
+
+    async def end(self, seconds=20):
+        """How it ended, once it has."""
+        assert await self.over.within(self._reactor, seconds), bytes(self.output[-2000:])
+        return self.how
+
+
 class Identity:
     """A process told apart from a later one of the same pid by its start time."""
 
@@ -76,6 +136,11 @@ class Identity:
     def running(self):
         process = read_process(self.pid)
         return process is not None and process.start == self.start and not process.zombie
+
+    @property
+    def stopped(self):
+        stat = Path(f"/proc/{self.pid}/stat").read_text()
+        return stat.rpartition(")")[2].split()[0] == "T"
 
     def kill(self):
         if self.running:
@@ -130,3 +195,31 @@ def identify():
 @pytest.fixture
 def recorder():
     return Recorder
+
+
+@pytest.fixture
+def start_in(reactor):
+    """Starts a program in a terminal of a supervisor's; returns the screen it prints on."""
+
+    def begin(supervisor, argv, grace=0.3, pause_after_each=False, **fields):
+        screen = Screen(reactor, pause_after_each)
+        program = TerminalProgram(argv=argv, **fields)
+        screen.terminal = LocalTerminals(supervisor, grace).start(program, screen)
+        return screen
+
+    return begin
+
+
+@pytest.fixture
+def start(start_in, supervisor, tmp_path):
+    """Starts a program in a terminal; returns the terminal, and the screen it prints on.
+
+    Words are a program's; one string is a line for `sh`. A hangup's grace is short.
+    """
+
+    def begin(argv, **fields):
+        words = ["sh", "-c", argv] if isinstance(argv, str) else argv
+        screen = start_in(supervisor, words, **{"cwd": str(tmp_path), **fields})
+        return screen.terminal, screen
+
+    return begin
