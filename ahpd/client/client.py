@@ -62,6 +62,7 @@ class Client(Correspondent):
         )
         self._mirror = self._conversation.mirror
         self._client_seqs = count(1)
+        self._own_seqs = count(1)
 
     # -- the handshake --------------------------------------------------------------
 
@@ -222,6 +223,16 @@ class Client(Correspondent):
         if envelope.rejection is not None:
             raise ActionRefused(envelope)
         return envelope
+
+    def say(self, channel: str, action: Action) -> int:
+        """Tell the host of an action on a channel of this client's own; its `serverSeq`.
+
+        Such is a watch the host asked for with `createResourceWatch`, which this client
+        answered (`serve`), and which the host subscribed to. Raises `ConnectionGone`.
+        """
+        seq = next(self._own_seqs)
+        self.notify("action", channel=channel, action=action, serverSeq=seq)
+        return seq
 
     # -- what comes in ----------------------------------------------------------------
 

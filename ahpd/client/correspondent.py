@@ -122,7 +122,14 @@ class Correspondent:
         self._connection("a frame").send(Frame(payload))
 
     def serve(self, method: str, handler: RequestHandler) -> None:
-        """Answer the host's requests of `method`; those of any other are answered -32601."""
+        """Answer the host's requests of `method`; those of any other are answered -32601.
+
+        The handler is given the params and returns the result, or an awaitable of it; what
+        it raises as `RpcError` is the answer, anything else is logged and answered -32603.
+        A host asks `resource*` and `createResourceWatch` (`COMMANDS` of direction `both`),
+        and `subscribe` for a watch it was answered. What it tells without asking, an
+        `unsubscribe` of that watch, comes by `on_notification`.
+        """
         self._served[method] = handler
 
     # -- what a link says ---------------------------------------------------------------

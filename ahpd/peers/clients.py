@@ -5,7 +5,7 @@ once its client has been gone ten of the 30 s disconnect windows, when another
 client arrives (AHP.txt, `reconnect`).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from twisted.internet.interfaces import IReactorTime
@@ -25,6 +25,7 @@ class ClientRegistry:
         self._clock = clock
         self._records: dict[str, ClientRecord] = {}
         self._open: dict[str, list[IClientConnection]] = {}
+        self._listening: dict[str, dict[object, Callable[[], None]]] = {}
 
     def __len__(self) -> int:
         return len(self._records)
@@ -60,12 +61,41 @@ class ClientRegistry:
         """See `IClients.connections`."""
         return tuple(self._open.get(client_id, ()))
 
+    def gone_at(self, client_id: str) -> float | None:
+        """See `IClients.gone_at`."""
+        record = self._records.get(client_id)
+        return None if record is None else record.gone_at
+
+    def listen(self, client_id: str, changed: Callable[[], None]) -> Callable[[], None]:
+        """See `IClients.listen`."""
+        listening, token = self._listening.setdefault(client_id, {}), object()
+        listening[token] = changed
+
+        def stop() -> None:
+            listening.pop(token, None)
+            if not listening and self._listening.get(client_id) is listening:
+                del self._listening[client_id]
+
+        return stop
+
+    def _changed(self, client_id: str) -> None:
+        if client_id in self._listening:
+            self._clock.callLater(0, self._tell, client_id)
+
+    def _tell(self, client_id: str) -> None:
+        listening = self._listening.get(client_id, {})
+        for token in tuple(listening):
+            changed = listening.get(token)  # an earlier one may have stopped a later one
+            if changed is not None:
+                changed()
+
     def connected(self, record: ClientRecord, version: str, connection: IClientConnection) -> None:
         """A connection of this client opened, and speaks `version`."""
         self._open.setdefault(record.client_id, []).append(connection)
         record.versions.append(version)
         record.version = version
         record.gone_at = None
+        self._changed(record.client_id)
 
     def disconnected(
         self,
@@ -89,6 +119,7 @@ class ClientRegistry:
         else:
             record.version = version
             record.gone_at = self._clock.seconds()
+        self._changed(record.client_id)
 
     def channel_gone(self, channel: str) -> None:
         """Whoever is away and holds `channel` is owed what comes in its place."""

@@ -21,6 +21,7 @@ from zope.interface import implementer
 
 from ahpd.channels.envelope import Envelope
 from ahpd.interfaces import (
+    ClientGone,
     ClientRecord,
     Command,
     IClientConnection,
@@ -158,7 +159,7 @@ class Peer:
         log.info("{who} disconnected: {reason}", who=self.name, reason=reason)
         asked, self._asked = self._asked, {}
         for waiting in asked.values():
-            waiting.errback(internal_error("The client went away before it answered"))
+            waiting.errback(ClientGone("The client went away before it answered"))
         self._closed(self)
 
     def _requested(self, request: jsonrpc.Request) -> None:
@@ -238,14 +239,17 @@ class Peer:
     # -- requests of ours -----------------------------------------------------
 
     async def request(self, method: str, params: State) -> Any:
-        """Ask the client; its result. Raises `RpcError` as it answered, -32603 when it goes."""
+        """Ask the client; its result. Raises `RpcError` as it answered, `ClientGone` when it goes."""
         if not self.connected:
-            raise internal_error("The client is not connected")
+            raise ClientGone("The client is not connected")
         self._next_id += 1
-        waiting: Deferred[Any] = Deferred()
-        self._asked[self._next_id] = waiting
-        self._send(jsonrpc.request(self._next_id, method, params))
-        return await waiting
+        identifier, waiting = self._next_id, Deferred[Any]()
+        self._asked[identifier] = waiting
+        self._send(jsonrpc.request(identifier, method, params))
+        try:
+            return await waiting
+        finally:  # whoever asked may have stopped waiting
+            self._asked.pop(identifier, None)
 
     def _answered(self, response: jsonrpc.Response) -> None:
         waiting = self._asked.pop(response.id, None)

@@ -47,6 +47,8 @@ _BY_SCHEME: Final = {
     "ahp-session": ChannelKind.SESSION,
     "ahp-chat": ChannelKind.CHAT,
     "ahp-terminal": ChannelKind.TERMINAL,
+    # What VS Code calls the terminals it opens itself.
+    "agenthost-terminal": ChannelKind.TERMINAL,
     "ahp-canvas": ChannelKind.CANVAS,
     "ahp-automations": ChannelKind.AUTOMATIONS,
     "ahp-automation-run": ChannelKind.AUTOMATION_RUN,

@@ -21,7 +21,12 @@ from ahpd.protocol import State
 from ahpd.protocol.reducers import REDUCERS
 from ahpd.protocol.text import plain
 from ahpd.protocol.uris import ROOT, ChannelKind, canonical, kind_of
-from ahpd.testing.differences import first_difference
+from ahpd.testing.differences import (
+    first_difference,
+    holds_more,
+    scrollback_excess,
+    terminal_difference,
+)
 from ahpd.testing.frames import FrameChecker
 from ahpd.wire.codec import Frame, decode, encode
 from ahpd.wire.jsonrpc import Response
@@ -199,8 +204,9 @@ class ProbeClient(Client):
         `source` is a host's channel store, another client, or one channel's snapshot as
         a late subscriber got it. Without `channels` every channel held is compared,
         or the snapshot's own. Call it when nothing is on its way any more. A null
-        equals an absent field, a window of turns is compared as far as it goes, and the
-        two fields no action carries are left out.
+        equals an absent field, a window of turns is compared as far as it goes, the two
+        fields no action carries are left out, and of a terminal's output the oldest may be
+        missing (`terminal_difference`), which has to be where a host holds too much of it.
         """
         self.check()
         if isinstance(source, Mapping):
@@ -218,12 +224,18 @@ class ProbeClient(Client):
         self._agree(channel, record.reduced(), self.state(channel), "the state it holds")
         if isinstance(source, Client):
             whose = f"what {source.client_id} holds"
-            self._agree(channel, record.reduced(), source.state(channel), whose)
+            one, other = record.reduced(), source.state(channel)
+            if kind_of(channel) == ChannelKind.TERMINAL and holds_more(other, one):
+                one, other = other, one  # this client came later
+            self._agree(channel, one, other, whose)
             return
         snapshot = source if isinstance(source, Mapping) else source.snapshot(channel)
         fresh = decode(encode(snapshot))  # a store's snapshot holds its state encoded
         made = record.reduced(int(fresh["fromSeq"]))
         self._agree(channel, made, fresh["state"], "a late subscriber's snapshot")
+        if kind_of(channel) == ChannelKind.TERMINAL:
+            excess = scrollback_excess(fresh["state"])
+            assert excess is None, f"{channel}: {excess}"
 
     def _agree(self, channel: str, made: State, other: State, whose: str) -> None:
         difference = _difference(channel, made, other)
@@ -252,8 +264,10 @@ class ProbeClient(Client):
 def _difference(channel: str, made: State, other: State) -> str | None:
     kind = kind_of(channel)
     unsaid = None if kind is None else _UNSAID.get(kind)
-    one, two = ({k: v for k, v in state.items() if k != unsaid} for state in (made, other))
-    return first_difference(plain(one), plain(two))
+    one, two = (plain({k: v for k, v in state.items() if k != unsaid}) for state in (made, other))
+    if kind is ChannelKind.TERMINAL:
+        return terminal_difference(one, two)
+    return first_difference(one, two)
 
 
 async def _fresh_snapshot(late: Client, channel: str) -> dict[str, Any] | None:

@@ -48,9 +48,10 @@ class Daemon:
 
     `directory` is empty and the daemon's alone. `arguments` are its command line,
     `settings` the keys of its configuration file. `program` may be another way to the
-    same host, and `preset` more of its environment. `trust` is the certificate of a TLS
-    endpoint. `clients` are all that were made here, `secrets` what its output may not
-    hold: its token, and what a test adds.
+    same host, and `preset` more of its environment: `SHELL`, which it has none of by itself,
+    or another `HOME` than `home`. `trust` is the certificate of a TLS endpoint. `clients`
+    are all that were made here, `secrets` what its output may not hold: its token, and what
+    a test adds.
     """
 
     def __init__(
@@ -354,7 +355,7 @@ class Daemon:
 
         Those that descended from it when it was told to end, and any with its home.
         """
-        mine = f"HOME={self.home}".encode()
+        mine = f"HOME={self.environment()['HOME']}".encode()
         homed = (pid for pid in processes() if mine in self.environment_of(pid))
         there = marks([*self._family, *homed])
         return [pid for pid, mark in there.items() if self._family.get(pid, mark) == mark]

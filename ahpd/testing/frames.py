@@ -9,12 +9,15 @@ value of another type, an answer nobody asked for.
 from collections.abc import Mapping
 from typing import Any, Final
 
+import attrs
+
 from ahpd.protocol import errors
 from ahpd.protocol.actions import ACTIONS, belongs_on
 from ahpd.protocol.check import ShapeError, check, check_strict
+from ahpd.protocol.client_uris import CLIENT_SCHEME
 from ahpd.protocol.methods import COMMANDS, NOTIFICATIONS, is_extension
 from ahpd.protocol.shapes import shape
-from ahpd.protocol.uris import kind_of
+from ahpd.protocol.uris import ChannelKind, canonical, kind_of, scheme
 
 _ENVELOPE: Final = "envelopes.ActionEnvelope"
 _SNAPSHOT: Final = "envelopes.Snapshot"
@@ -23,34 +26,59 @@ _ERROR_RESPONSE: Final = "rpc.JsonRpcErrorResponse"
 _REQUEST: Final = "rpc.JsonRpcRequest"
 _NOTIFICATION: Final = "rpc.JsonRpcNotification"
 
+#: What begins a connection.
+_HANDSHAKES: Final = frozenset({"initialize", "reconnect"})
+
 _ERROR_CODES: Final = frozenset(
     value for name, value in vars(errors).items() if name.isupper() and isinstance(value, int)
 )
 #: What answers a frame that could not be read well enough to be a request.
 _UNREADABLE: Final = frozenset({errors.PARSE_ERROR, errors.INVALID_REQUEST})
 
-#: The host's own actions that hold a client's message, which is shown as it was sent: of a
-#: queued one, and of turns that are older.
-_SHOWS_CLIENTS_WORDS: Final = frozenset({"chat/turnStarted", "chat/turnsLoaded"})
+#: The host's own actions that hold a client's words, which are shown as they were sent: a
+#: queued message, messages of turns that are older, and the claims of terminals.
+_SHOWS_CLIENTS_WORDS: Final = frozenset(
+    {"chat/turnStarted", "chat/turnsLoaded", "root/terminalsChanged"}
+)
+
+_WATCH: Final = ChannelKind.RESOURCE_WATCH
 
 _Id = tuple[bool, Any]
+
+
+@attrs.frozen
+class _Asked:
+    """A request of the client's."""
+
+    method: str
+    relayed: bool
+    """Whether it is about another client's resource: the answer is that client's, verbatim."""
 
 
 class FrameChecker:
     """Checks everything a host sends on one connection.
 
     Hand it each decoded message as it passes: `client_sent` and `host_sent`. Messages
-    of extension methods pass unchecked.
+    of extension methods pass unchecked. It may see one connection after another: a
+    handshake begins a new one.
+
+    A host asks a client the `resource*` requests and for watches, and subscribes to a
+    watch it was answered, no other channel. What a client answers about its resources is
+    passed on verbatim: such an error may have any code and data.
 
     `foreign` is for tests whose clients send what 1.0.0 does not declare: a host shows
-    that as it was sent, so clients' actions, states, results and notifications are then
-    checked leniently. The host's own actions and its errors stay strict,
-    but for the two actions a client's message comes back in.
+    that as it was sent, so clients' actions, states, results, notifications and what is
+    asked of a client are then checked leniently. The host's own actions and its errors
+    stay strict, but for the actions a client's message or claim comes back in.
     """
 
     def __init__(self, foreign: bool = False) -> None:
         self._check_shown = check if foreign else check_strict
-        self._asked: dict[_Id, list[str]] = {}
+        self._asked: dict[_Id, list[_Asked]] = {}
+        self._host_asked: dict[_Id, str] = {}
+        """The methods of the host's own requests, by their ids."""
+        self._watches: dict[str, bool] = {}
+        """The watches the client made for the host, and whether the host subscribed to each."""
 
     def client_sent(self, message: Any) -> None:
         """Note what the client sends. Never raises: a client may send anything."""
@@ -58,7 +86,19 @@ class FrameChecker:
             return
         method, identifier = message.get("method"), message.get("id")
         if isinstance(method, str) and _is_id(identifier):
-            self._asked.setdefault(_key(identifier), []).append(method)
+            if method in _HANDSHAKES:
+                self._host_asked.clear()
+                self._watches.clear()
+            asked = _Asked(method, _is_relayed(method, message.get("params")))
+            self._asked.setdefault(_key(identifier), []).append(asked)
+        elif method is None and _is_id(identifier):
+            self._client_answered(self._host_asked.pop(_key(identifier), None), message)
+
+    def _client_answered(self, method: str | None, message: dict[str, Any]) -> None:
+        result = message.get("result")
+        channel = result.get("channel") if isinstance(result, dict) else None
+        if method == "createResourceWatch" and isinstance(channel, str):
+            self._watches.setdefault(canonical(channel), False)
 
     def host_sent(self, message: Any) -> None:
         """Raise `AssertionError`, naming the frame and the path, unless the host may send this."""
@@ -68,8 +108,12 @@ class FrameChecker:
             raise AssertionError(f"the host sent what AHP does not declare: {error}") from None
 
     def unanswered(self) -> list[str]:
-        """The methods of requests that have no answer yet."""
-        return [method for methods in self._asked.values() for method in methods]
+        """The methods of the client's requests that have no answer yet."""
+        return [asked.method for waiting in self._asked.values() for asked in waiting]
+
+    def unanswered_by_client(self) -> list[str]:
+        """The methods of the host's requests that have no answer yet."""
+        return list(self._host_asked.values())
 
     def _host_sent(self, message: Any) -> None:
         if not isinstance(message, dict):
@@ -85,9 +129,10 @@ class FrameChecker:
 
     def _answered(self, message: dict[str, Any]) -> None:
         check_strict(message, shape(_RESPONSE), at="response")
-        method = self._asked_method(message["id"])
-        if method is None:
+        asked = self._taken(message["id"])
+        if asked is None:
             raise ShapeError("response.id", repr(message["id"]), "the id of a waiting request")
+        method = asked.method
         if is_extension(method):
             return
         if method not in COMMANDS:
@@ -101,28 +146,29 @@ class FrameChecker:
     def _failed(self, message: dict[str, Any]) -> None:
         check_strict(message, shape(_ERROR_RESPONSE), at="response")
         identifier, error = message["id"], message["error"]
-        method = None if identifier is None else self._asked_method(identifier)
+        asked = None if identifier is None else self._taken(identifier)
         code = error["code"]
-        if method is None and code not in _UNREADABLE:
+        if asked is None and code not in _UNREADABLE:
             raise ShapeError("response.id", repr(identifier), "the id of a waiting request")
-        at = f"{method or 'response'}.error"
-        if method is not None and is_extension(method):
+        if asked is not None and (is_extension(asked.method) or asked.relayed):
             return
+        at = f"{'response' if asked is None else asked.method}.error"
         if code not in _ERROR_CODES:
             raise ShapeError(f"{at}.code", repr(code), "a code of JSON-RPC or of AHP")
         data_shape = shape("rpc.ERROR_DATA").get(code)
         if data_shape is not None:
             check_strict(error.get("data"), data_shape, f"{at}.data")
 
-    def _asked_method(self, identifier: Any) -> str | None:
+    def _taken(self, identifier: Any) -> _Asked | None:
+        """The request an answer is to, which then waits no longer."""
         key = _key(identifier)
-        methods = self._asked.get(key)
-        if not methods:
+        waiting = self._asked.get(key)
+        if not waiting:
             return None
-        method = methods.pop(0)
-        if not methods:
+        asked = waiting.pop(0)
+        if not waiting:
             del self._asked[key]
-        return method
+        return asked
 
     # -- requests and notifications of the host -------------------------------
 
@@ -130,22 +176,50 @@ class FrameChecker:
         method = message["method"]
         is_request = "id" in message
         check_strict(message, shape(_REQUEST if is_request else _NOTIFICATION), at="message")
+        if is_request:
+            self._note_request(method, message["id"])
         if is_extension(method):
             return
-        params = message.get("params")
         if is_request:
-            command = COMMANDS.get(method)
-            if command is None or command.direction != "both":
-                raise ShapeError("message.method", repr(method), "a request a client serves")
-            check_strict(params, command.params, f"{method}.params")
-            return
+            self._check_request(method, message.get("params"))
+        else:
+            self._check_notification(method, message.get("params"))
+
+    def _note_request(self, method: str, identifier: Any) -> None:
+        if _key(identifier) in self._host_asked:
+            raise ShapeError("message.id", repr(identifier), "an id that no request waits under")
+        self._host_asked[_key(identifier)] = method
+
+    def _check_request(self, method: str, params: Any) -> None:
+        command = COMMANDS.get(method)
+        if command is None or not (command.direction == "both" or method == "subscribe"):
+            raise ShapeError("message.method", repr(method), "a request a client serves")
+        # It may be another client's request that is passed on, with what that client added.
+        self._check_shown(params, command.params, f"{method}.params")
+        if method == "subscribe":
+            self._watches[self._client_watch(params["channel"], "subscribe")] = True
+
+    def _check_notification(self, method: str, params: Any) -> None:
         notification = NOTIFICATIONS.get(method)
+        if notification is not None and method == "unsubscribe":
+            check_strict(params, notification.params, f"{method}.params")
+            watch = self._client_watch(params["channel"], method)
+            if not self._watches.pop(watch):
+                raise ShapeError(f"{method}.params.channel", repr(watch), "one it subscribed to")
+            return
         if notification is None or notification.direction != "server":
             raise ShapeError("message.method", repr(method), "a notification a host sends")
         if method == "action":
             self._check_envelope(params, "action.params")
         else:
             self._check_shown(params, notification.params, f"{method}.params")
+
+    def _client_watch(self, channel: str, method: str) -> str:
+        """The client's own watch of that name: a host may subscribe to nothing else of it."""
+        if canonical(channel) not in self._watches or kind_of(channel) != _WATCH:
+            words = "a watch this client made for the host"
+            raise ShapeError(f"{method}.params.channel", repr(channel), words)
+        return canonical(channel)
 
     # -- what travels inside --------------------------------------------------
 
@@ -203,3 +277,11 @@ def _is_id(identifier: Any) -> bool:
 def _key(identifier: Any) -> _Id:
     """Ids 1 and "1" are two; 1 and 1.0 are one number."""
     return isinstance(identifier, str), identifier
+
+
+def _is_relayed(method: str, params: Any) -> bool:
+    """Whether a request is passed on to another client (AHP.txt, "Server-to-client commands")."""
+    if not method.startswith("resource") or not isinstance(params, Mapping):
+        return False
+    uri = params.get("uri", params.get("source"))
+    return isinstance(uri, str) and scheme(uri) == CLIENT_SCHEME

@@ -18,7 +18,7 @@ from twisted.python.failure import Failure
 
 from ahpd.app import Host, make_host
 from ahpd.config.settings import Settings
-from ahpd.interfaces import IAgent, ISessionStore
+from ahpd.interfaces import IAgent, ISessionStore, ITerminals
 from ahpd.testing.agents import ScriptedAgent
 from ahpd.testing.client import ProbeClient
 from ahpd.testing.frames import FrameChecker
@@ -35,7 +35,9 @@ class MemoryHost:
 
     `settings` are those of `ahpd.config.settings.Settings`. Its sessions are kept in memory,
     in `kept` where a test gives a store. A host that begins on what another one left is
-    given its `kept`, a `clock` that shows no earlier time than its, and the same `ids`.
+    given its `kept`, a `clock` that shows no earlier time than its, and the same `ids`. It
+    opens terminals where it is given what starts their programs (`ScriptedTerminals`), and
+    serves the schemes of `resources` alone, so that no test touches this machine's files.
     """
 
     def __init__(
@@ -45,6 +47,8 @@ class MemoryHost:
         kept: ISessionStore | None = None,
         clock: Clock | None = None,
         ids: Callable[[], str] | None = None,
+        terminals: ITerminals | None = None,
+        resources: Mapping[str, Any] | None = None,
         **settings: Any,
     ) -> None:
         self.clock = Clock() if clock is None else clock
@@ -61,6 +65,8 @@ class MemoryHost:
             now=lambda: START + timedelta(seconds=self.clock.seconds()),
             ids=self.ids,
             kept=kept,
+            terminals=terminals,
+            resources={} if resources is None else resources,
         )
         self.store = self.host.store
         self.kept = self.host.kept

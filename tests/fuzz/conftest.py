@@ -8,8 +8,17 @@ from twisted.internet import reactor
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 
+from .fence import FENCE
 from .rig import LogWatch
 from .wire import Listening, descriptors
+
+
+@pytest.fixture(scope="session", autouse=True)
+def fenced():
+    """No host of these tests reaches a file of this machine."""
+    with FENCE.around():
+        yield
+        FENCE.leave()
 
 
 @pytest.fixture(scope="module", autouse=True)

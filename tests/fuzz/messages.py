@@ -3,7 +3,19 @@
 from ahpd.protocol.actions import ACTIONS
 from ahpd.protocol.methods import COMMANDS, NOTIFICATIONS
 
-from .values import CHANNELS, HOMES, ODD_URIS, TOKENS, Maker, Token, broken, nested, text_of
+from .values import (
+    CHANNELS,
+    FILES,
+    HOMES,
+    ODD_URIS,
+    RUDE_WATCH,
+    TOKENS,
+    Maker,
+    Token,
+    broken,
+    nested,
+    text_of,
+)
 
 CLIENT_ACTIONS = [spec for spec in ACTIONS.values() if spec.client_dispatchable]
 HOST_ACTIONS = [spec for spec in ACTIONS.values() if not spec.client_dispatchable]
@@ -11,7 +23,9 @@ HOST_ACTIONS = [spec for spec in ACTIONS.values() if not spec.client_dispatchabl
 SERVED = {
     "initialize", "ping", "reconnect", "subscribe", "createSession", "disposeSession", "createChat",
     "disposeChat", "listSessions", "fetchTurns", "resolveSessionConfig",
-    "completions", "moveChat", "sessionConfigCompletions",
+    "completions", "moveChat", "sessionConfigCompletions", "createTerminal", "disposeTerminal",
+    "resourceRead", "resourceList", "resourceResolve", "resourceWrite", "resourceDelete",
+    "resourceMkdir", "resourceMove", "resourceCopy", "resourceRequest", "createResourceWatch",
 }  # fmt: skip
 #: What is asked of which kinds of channel.
 _KINDS = {
@@ -24,6 +38,8 @@ _KINDS = {
     "moveChat": ["chat"],
     "fetchTurns": ["chat"],
     "completions": ["session", "chat"],
+    "createTerminal": ["terminal"],
+    "disposeTerminal": ["terminal"],
 }
 _LIVELY = [
     ACTIONS[name]
@@ -49,6 +65,11 @@ _LIVELY = [
         "chat/truncated",
         "chat/toolCallConfirmed",
         "chat/toolCallComplete",
+        "terminal/input",
+        "terminal/resized",
+        "terminal/claimed",
+        "terminal/titleChanged",
+        "terminal/cleared",
     ]
 ]
 #: Beside AHP's own: a name of an extension, the host's own, and none at all.
@@ -100,14 +121,31 @@ def dispatch_of(spec, random):
     }
 
 
+def said_of(random):
+    """The params of an `action` of a client's: a batch of the watch the host asked it for."""
+    kinds = ["added", "updated", "deleted", "renamed"]
+    items = [
+        {"uri": random.choice([*FILES, "mem:/a/b"]), "type": random.choice(kinds)}
+        for _ in range(random.randrange(3))
+    ]
+    params = {
+        "channel": random.choice([RUDE_WATCH] * 4 + CHANNELS),
+        "serverSeq": random.choice([1, 2, 2, 0, -1, 2.5, 2**60]),
+        "action": {"type": "resourceWatch/changed", "changes": {"items": items}},
+    }
+    return broken(params, random) if random.random() < 0.4 else params
+
+
 def any_message(random):
     """A message a client could send, of any kind."""
-    kind = random.choice(["request"] * 4 + ["dispatch"] * 6 + ["unsubscribe", "response"])
+    kind = random.choice(["request"] * 4 + ["dispatch"] * 6 + ["unsubscribe", "response", "said"])
     if kind == "request":
         method = random.choice(sorted(SERVED) if random.random() < 0.9 else list(COMMANDS))
-        if method == "disposeSession" and random.random() < 0.7:
-            method = "createSession"
+        if method.startswith("dispose") and random.random() < 0.7:
+            method = method.replace("dispose", "create")
         return call(method, params_of(method, random), random.choice([1, "a", 2.5, -7, 0, ""]))
+    if kind == "said":
+        return call("action", said_of(random))
     if kind == "response":
         answer = random.choice([{"result": None}, {"error": {"code": 1, "message": "m"}}])
         return {"jsonrpc": "2.0", "id": random.choice([1, "a", 1.5]), **answer}

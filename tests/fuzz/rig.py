@@ -18,11 +18,13 @@ from ahpd.protocol.uris import ROOT
 from ahpd.testing.agents import Gate
 from ahpd.testing.frames import FrameChecker
 from ahpd.testing.host import MemoryHost
+from ahpd.testing.terminals import ScriptedTerminals
 from ahpd.transports.memory import pair
-from ahpd.wire.codec import Frame, decode
+from ahpd.wire.codec import Frame, decode, encode
 
+from .fence import FENCE, Watches, fenced_files
 from .oracle import SILENCE, expected_answer
-from .values import EXTRA, GONE, HEALTHY, HOMES, ONE, TWO
+from .values import EXTRA, GONE, HEALTHY, HOMES, ONE, RUDE_WATCH, SHELL, TOOL, TWO
 
 MESSAGE = {"text": "hello", "origin": {"kind": "user"}}
 STARTED = "2026-01-01T00:00:00.000Z"
@@ -38,6 +40,42 @@ CONFIG = {
         },
     },
 }
+
+
+#: What programs in terminals print, piece by piece: text, and the marks a shell is made to say.
+PRINTED = [
+    b"\x1b]133;A\x07$ \x1b]133;B\x07",
+    b"ls\r\n\x1b]133;C\x07",
+    b"one\r\n" * 40,
+    b"\xe2\x82",
+    b"\xac \xff\xfe\x00",
+    b"\x1b]133;D;0\x07\x1b]7;file:///fuzz\x07",
+    b"\x1b]133;D\x1b\\\x1b]7;nowhere\x07\x1b]7;file:///%ff\x07",
+    b"\x1b]633;E;rm -rf /\x07\x1b]633;C\x07so\x1b]633;D;-1\x07",
+    b"\x1b]133;",
+    b"\x1b]133;C\x07" * 30,
+    b"x" * 30_000,
+    b"\x1b[?1049h\x1b[2J" + b"\x1b]0;a title\x07",
+]
+
+#: What a rude client answers the host with: every other time what is right, by method,
+RIGHT = {
+    "createResourceWatch": {"channel": RUDE_WATCH},
+    "resourceRead": {"data": "x", "encoding": "utf-8"},
+    "resourceList": {"entries": []},
+    "resourceResolve": {"uri": "mem:/a", "type": "file"},
+}
+#: else one of these after another.
+ANSWERS = [
+    {"error": {"code": -32601, "message": "Method not found"}},
+    {"result": None},
+    {"error": {"code": 17, "message": "", "data": [1]}},
+    {"result": {"entries": [{"name": "../x", "type": 7}]}},
+    {"result": {"channel": 3}},
+    {"error": {"code": "x"}},
+    {"result": []},
+    {"result": {}},
+]
 
 
 class LogWatch:
@@ -66,6 +104,12 @@ class LogWatch:
         assert not self.faults, "\n".join(self.faults)
 
 
+def is_anothers(words):
+    """Whether -32603 is what is due: somebody called it off, or a client is not there."""
+    theirs = ("No connection for authority:", "The client ", "The client's answer")
+    return "cancelled" in words or words.startswith(theirs)
+
+
 @implementer(IMessageHandler, IPeerFactory)
 class RudeEnd:
     """A connection's client end that sends bytes and judges what comes back."""
@@ -77,6 +121,7 @@ class RudeEnd:
         self.lost = None
         self.link = None
         self._connection = None
+        self._answers = itertools.cycle([each for odd in ANSWERS for each in (None, odd)])
 
     def accept(self, connection):
         self._connection = connection
@@ -102,8 +147,12 @@ class RudeEnd:
         words = message.get("params", {}).get("rejectionReason") or error.get("message", "")
         if words.endswith("the host's log says why"):
             self.faults.append(words)
-        if error.get("code") == INTERNAL_ERROR and "cancelled" not in words:
+        if error.get("code") == INTERNAL_ERROR and not is_anothers(words):
             self.faults.append(words)
+        if "method" in message and "id" in message and self.link is not None and self.connected:
+            right = {"result": RIGHT.get(message["method"], {})}
+            answer = next(self._answers) or right
+            self.send(encode({"jsonrpc": "2.0", "id": message["id"], **answer}))
 
     def connection_lost(self, reason):
         self.lost = reason
@@ -116,14 +165,21 @@ class Rig:
     """The host, its sessions, the client that behaves, and the ends that do not."""
 
     def __init__(self, **settings):
+        assert FENCE.stands, "what is thrown here may delete any file of this machine"
+        FENCE.enter()
         self.log = LogWatch()
         self.log.__enter__()
         settings.setdefault("replay_bytes", 0)
-        self.host = MemoryHost(**settings)
+        self.programs = ScriptedTerminals()
+        self.watches = Watches()
+        files = {"file": fenced_files(self.watches)}
+        self.host = MemoryHost(terminals=self.programs, resources=files, **settings)
         self.host.agent.schema = CONFIG
         self.host.agent.always = self._script
         self.ends = []
         self._gates = []
+        self._printed = itertools.cycle(PRINTED)
+        self._changes = itertools.cycle(["added", "updated", "deleted"])
         self._names = itertools.count(1)
         self.healthy = self.host.connect("healthy", ROOT, foreign=True)
         self._furnish()
@@ -134,6 +190,11 @@ class Rig:
             self._ask("createSession", channel=session)
         self._ask("createChat", channel=ONE, chat=EXTRA)
         self._ask("disposeSession", channel=GONE)
+        client = {"kind": "client", "clientId": "healthy"}
+        session = {"kind": "session", "session": ONE, "chat": EXTRA}
+        self._ask("createTerminal", channel=SHELL, claim=client)
+        self._ask("createTerminal", channel=TOOL, claim=session)
+        assert {SHELL, TOOL} <= set(HOMES["terminal"])
         self.one, self.two = (self.host.store.state(s)["defaultChat"] for s in (ONE, TWO))
         assert {self.one, self.two, EXTRA} <= set(HOMES["chat"]), (self.one, self.two)
         self._watch_all()
@@ -196,7 +257,7 @@ class Rig:
                 % (name.encode(), ONE.encode(), self.two.encode())
             )
             self.host.settle()
-            assert "result" in end.received[-1], end.received[-1]
+            assert "result" in end.answers()[-1], end.received
         return end
 
     def throw(self, end, data):
@@ -231,6 +292,15 @@ class Rig:
             self._gates.pop().open()
         self.step()
 
+    def let_programs_go_on(self):
+        """Each prints something more, and one of three ends. Files change meanwhile."""
+        self.watches.change(next(self._changes))
+        for number, program in enumerate(self.programs.running):
+            program.prints(next(self._printed))
+            if number % 3 == 2:
+                program.exits(*((None, "SIGHUP") if program.pid % 2 else (program.pid % 3,)))
+        self.step()
+
     # -- what holds ------------------------------------------------------------
 
     def step(self):
@@ -259,6 +329,7 @@ class Rig:
             self._finish()
         finally:
             self.log.__exit__()
+            FENCE.leave()
 
     def _finish(self):
         self.step()
@@ -268,6 +339,7 @@ class Rig:
         self.host.check()
         self._serve_a_newcomer()
         self.let_agents_go_on()
+        self.let_programs_go_on()
         self.host.advance(60)
         self.step()
         for end in self.ends:

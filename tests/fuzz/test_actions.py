@@ -26,6 +26,8 @@ def throw_actions(rig, end, spec, seeds):
         rig.throw(end, text_of(call("dispatchAction", params)).encode())
         if random.random() < 0.1:
             rig.let_agents_go_on()
+        if random.random() < 0.1:
+            rig.let_programs_go_on()
 
 
 @pytest.mark.parametrize("spec", CLIENT_ACTIONS, ids=lambda spec: spec.type)

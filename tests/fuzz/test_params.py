@@ -33,6 +33,8 @@ def throw_params(rig, end, method, seeds, may_break=True):
             params = broken(params, random, random.choice([1, 1, 2, 4]))
         message = call(method, params, next(numbers) if method in COMMANDS else None)
         rig.throw(end, text_of(message).encode())
+        if random.random() < 0.05:
+            rig.let_programs_go_on()
         if method in HANDSHAKES and end.connected:
             rig.cut(end)
             end = rig.open(introduced=False)

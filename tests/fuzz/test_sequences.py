@@ -33,7 +33,7 @@ class Crowd:
             self.ends[which] = self.come_back(which, random)
             return
         what = random.choice(["message"] * 5 + ["broken"] * 3 + ["frame"] * 2 + ["burst", "burst"])
-        what = random.choice([what] * 8 + ["cut", "hold", "go on", "time"])
+        what = random.choice([what] * 8 + ["cut", "hold", "go on", "print", "time"])
         if what == "message":
             end.send(text_of(self.good(random)).encode())
         elif what == "broken":
@@ -51,6 +51,8 @@ class Crowd:
             end.link.server.hold()
         elif what == "go on":
             self.rig.let_agents_go_on()
+        elif what == "print":
+            self.rig.let_programs_go_on()
         else:
             self.rig.host.advance(random.choice([0.001, 0.1, 6, 40]))
         if random.random() < 0.6:

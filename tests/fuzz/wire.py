@@ -12,11 +12,13 @@ from twisted.internet.task import deferLater
 from ahpd.app import make_host
 from ahpd.config.settings import Settings
 from ahpd.testing.agents import ScriptedAgent
+from ahpd.testing.terminals import ScriptedTerminals
 from ahpd.transports.admission import Policy
 from ahpd.transports.http import Router
 from ahpd.transports.websocket import WebSocketListener
 from ahpd.transports.websocket_settings import WebSocketSettings
 
+from .fence import FENCE
 from .rig import LogWatch
 
 LIMITS = WebSocketSettings(
@@ -31,9 +33,12 @@ PING = b'{"jsonrpc":"2.0","id":%d,"method":"ping"}'
 
 
 def plain_host():
-    """A host that listens nowhere by itself, on the real reactor."""
+    """A host that listens nowhere by itself, on the real reactor. It starts no program and
+    serves no file."""
+    assert FENCE.stands, "what is thrown here may delete any file of this machine"
     settings = Settings(listens=False, paths=(Path.cwd(),))
-    return make_host(settings, reactor, {"scripted": ScriptedAgent()})
+    agents = {"scripted": ScriptedAgent()}
+    return make_host(settings, reactor, agents, terminals=ScriptedTerminals(), resources={})
 
 
 class Socket(Protocol):

@@ -1,9 +1,10 @@
 """Requests go both ways: the host asks a client and is answered, in any order."""
 
 import pytest
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 
+from ahpd.interfaces import ClientGone
 from ahpd.peers.peer import Peer
 from ahpd.protocol.errors import RpcError
 from ahpd.wire.codec import decode, encode
@@ -99,6 +100,21 @@ def test_whoever_waits_is_told_that_the_client_went(peer, line):
     late = asked(peer)
     assert late[0].value.code == -32603
     assert len(line.sent) == 1
+
+
+def test_a_question_nobody_waits_for_any_more_is_forgotten(peer, line, logged):
+    asking = Deferred.fromCoroutine(peer.request("resourceRead", {"channel": "ahp-root://"}))
+    asking.addErrback(lambda failure: failure.trap(CancelledError))
+    asking.cancel()
+    answer(peer, line.sent[0]["id"], result=1)
+    assert "line answered a request nobody made: 1" in logged
+
+
+def test_that_a_client_went_is_told_apart_from_what_it_says(peer, line):
+    results = asked(peer)
+    peer.connection_lost("cut")
+    assert isinstance(results[0].value, ClientGone)
+    assert isinstance(asked(peer)[0].value, ClientGone)
 
 
 @pytest.mark.logs_failures

@@ -91,3 +91,23 @@ async def test_one_that_was_killed_runs_again_and_is_judged_anew(daemon):
     await started.start()
     with pytest.raises(AssertionError, match="status 3"):
         await started.leave()
+
+
+@pytest_twisted.ensureDeferred
+async def test_one_with_another_home_and_a_shell_has_them_and_is_found_out_by_it(daemon, tmp_path):
+    # Started by one that is gone again, so nothing but its home says whose it is.
+    orphan = (
+        "import os, subprocess, sys\n"
+        "print('at', os.environ['HOME'], os.environ['SHELL'], flush=True)\n"
+        'code = \'import subprocess, sys; subprocess.Popen([sys.executable, "-c", '
+        '"import time; time.sleep(600)"], start_new_session=True)\'\n'
+        f"subprocess.run([sys.executable, '-c', code])\n{UNTIL_ASKED}"
+    )
+    preset = {"HOME": str(tmp_path), "SHELL": "/bin/other"}
+    started = daemon(orphan.replace("STATUS", "0"), preset=preset)
+    started.patience = 2.0
+    await started.start()
+    assert started.output.startswith(f"at {tmp_path} /bin/other\n")
+    with pytest.raises(AssertionError, match="the end of all it had started"):
+        await started.leave()
+    assert started.left() == []

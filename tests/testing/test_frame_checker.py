@@ -253,6 +253,17 @@ def test_a_clients_message_may_come_back_in_an_action_of_the_hosts():
         assert "colour" in caught(FrameChecker(), said(action))
 
 
+def test_a_clients_claim_may_come_back_in_the_list_of_terminals():
+    claim = {"kind": "client", "clientId": "a", "colour": "red"}
+    row = {"resource": "ahp-terminal:/1", "title": "", "claim": claim}
+    listed = {
+        "type": "root/terminalsChanged",
+        "terminals": [{**row, "lifecycle": {"status": "running"}}],
+    }
+    FrameChecker(foreign=True).host_sent(said(listed, "ahp-root://"))
+    assert "colour" in caught(FrameChecker(), said(listed, "ahp-root://"))
+
+
 def test_what_clients_added_passes_only_where_a_test_says_they_do():
     theirs = {"type": "session/titleChanged", "title": "x", "colour": "red"}
     origin = {"clientId": "a", "clientSeq": 1}
@@ -268,3 +279,261 @@ def test_what_clients_added_passes_only_where_a_test_says_they_do():
 )
 def test_a_client_may_send_anything(message):
     FrameChecker().client_sent(message)
+
+
+# -- terminals and watches -------------------------------------------------------
+
+TERMINAL = "ahp-terminal:/1"
+WATCH = "ahp-resource-watch://r/abc"
+CLAIM = {"kind": "session", "session": SESSION, "chat": CHAT}
+ORIGIN = {"clientId": "a", "clientSeq": 1}
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        {"type": "terminal/data", "data": "x"},
+        {"type": "terminal/exited", "exitCode": 1},
+        {"type": "terminal/exited"},
+        {"type": "terminal/cwdChanged", "cwd": "file:///x"},
+        {"type": "terminal/resized", "cols": 80, "rows": 24},
+        {"type": "terminal/claimed", "claim": CLAIM},
+        {"type": "terminal/titleChanged", "title": "x"},
+        {"type": "terminal/cleared"},
+        {"type": "terminal/commandDetectionAvailable"},
+        {
+            "type": "terminal/commandExecuted",
+            "commandId": "c",
+            "commandLine": "ls",
+            "timestamp": 1,
+        },
+        {"type": "terminal/commandFinished", "commandId": "c", "exitCode": 0, "durationMs": 5},
+    ],
+    ids=lambda action: action["type"],
+)
+def test_the_actions_of_a_terminal_are_held_to_their_shapes(action):
+    FrameChecker().host_sent(said(action, TERMINAL))
+    FrameChecker().host_sent(said(action, "agenthost-terminal:///7"))
+    assert "action.colour" in caught(FrameChecker(), said({**action, "colour": 1}, TERMINAL))
+    assert "params.channel" in caught(FrameChecker(), said(action, SESSION))
+    for field in set(action) - {"type", "exitCode", "durationMs"}:
+        short = {key: value for key, value in action.items() if key != field}
+        assert f"action.{field}" in caught(FrameChecker(), said(short, TERMINAL))
+
+
+@pytest.mark.parametrize("kind", ["data", "exited", "cwdChanged", "commandExecuted"])
+def test_what_a_terminal_says_itself_comes_from_no_client(kind):
+    action = {"type": f"terminal/{kind}"}
+    assert "params.origin" in caught(FrameChecker(), said(action, TERMINAL, origin=ORIGIN))
+    FrameChecker().host_sent(
+        said({"type": "terminal/input", "data": "ls"}, TERMINAL, origin=ORIGIN)
+    )
+
+
+def batch(*changes):
+    return {"type": "resourceWatch/changed", "changes": {"items": [*changes]}}
+
+
+def test_a_batch_of_changes_is_held_to_its_shape():
+    good = {"uri": "file:///x", "type": "added"}
+    FrameChecker().host_sent(said(batch(good), WATCH))
+    for bad, words in (
+        ({**good, "type": "renamed"}, "items[0].type"),
+        ({"type": "added"}, "items[0].uri"),
+        ({**good, "size": 1}, "items[0].size"),
+    ):
+        assert words in caught(FrameChecker(), said(batch(bad), WATCH))
+    assert "params.channel" in caught(FrameChecker(), said(batch(good), TERMINAL))
+    assert "params.origin" in caught(FrameChecker(), said(batch(good), WATCH, origin=ORIGIN))
+
+
+@pytest.mark.parametrize(
+    ("channel", "state", "words"),
+    [
+        (TERMINAL, {"title": "", "content": [], "claim": CLAIM}, "state.lifecycle"),
+        (
+            TERMINAL,
+            {
+                "title": "",
+                "content": [{"type": "unclassified"}],
+                "claim": CLAIM,
+                "lifecycle": {"status": "running"},
+            },
+            "state.content[0].value",
+        ),
+        (WATCH, {"root": "file:///x"}, "state.recursive"),
+    ],
+)
+def test_the_state_of_a_terminal_or_a_watch_is_held_to_its_shape(channel, state, words):
+    result = {"snapshot": {"resource": channel, "state": state, "fromSeq": 0}}
+    assert words in caught(asked("subscribe"), answer(result))
+
+
+@pytest.mark.parametrize(
+    ("method", "good", "bad", "words"),
+    [
+        ("createTerminal", None, {}, "createTerminal.result"),
+        ("disposeTerminal", None, {}, "disposeTerminal.result"),
+        ("resourceRead", {"data": "x", "encoding": "utf-8"}, {"data": "x"}, "result.encoding"),
+        (
+            "resourceList",
+            {"entries": [{"name": "x", "type": "file"}]},
+            {"entries": [{"name": "x", "type": "symlink"}]},
+            "result.entries[0].type",
+        ),
+        (
+            "resourceResolve",
+            {"uri": "file:///x", "type": "symlink"},
+            {"uri": "file:///x", "type": "file", "mode": 7},
+            "result.mode",
+        ),
+        ("resourceWrite", {}, {"etag": "1"}, "result.etag"),
+        ("resourceDelete", {}, None, "resourceDelete.result"),
+        ("resourceMkdir", {}, None, "resourceMkdir.result"),
+        ("resourceMove", {}, None, "resourceMove.result"),
+        ("resourceCopy", {}, None, "resourceCopy.result"),
+        ("resourceRequest", {}, {"granted": True}, "result.granted"),
+        ("createResourceWatch", {"channel": WATCH}, {}, "result.channel"),
+    ],
+)
+def test_the_answers_about_terminals_and_resources_are_held_to_their_shapes(
+    method, good, bad, words
+):
+    asked(method).host_sent(answer(good))
+    assert words in caught(asked(method), answer(bad))
+
+
+# -- what a host asks ------------------------------------------------------------
+
+THEIRS = "ahp-resource-watch:/theirs"
+
+
+def request(method, params, identifier=1):
+    return {
+        "jsonrpc": "2.0",
+        "id": identifier,
+        "method": method,
+        "params": {"channel": "ahp-root://", **params},
+    }
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "missing"),
+    [
+        ("resourceRead", {"uri": "file:///x", "encoding": "base64"}, "uri"),
+        ("resourceWrite", {"uri": "file:///x", "data": "", "encoding": "utf-8"}, "data"),
+        ("resourceList", {"uri": "file:///x"}, "uri"),
+        ("resourceResolve", {"uri": "file:///x", "followSymlinks": True}, "uri"),
+        ("resourceDelete", {"uri": "file:///x", "recursive": True}, "uri"),
+        ("resourceMkdir", {"uri": "file:///x"}, "uri"),
+        ("resourceMove", {"source": "file:///x", "destination": "file:///y"}, "destination"),
+        ("resourceCopy", {"source": "file:///x", "destination": "file:///y"}, "source"),
+        ("resourceRequest", {"uri": "file:///x", "read": True}, "uri"),
+        ("createResourceWatch", {"uri": "file:///x", "recursive": True}, "uri"),
+    ],
+)
+def test_each_request_of_the_hosts_is_held_to_its_shape(method, params, missing):
+    FrameChecker().host_sent(request(method, params))
+    assert "params.more" in caught(FrameChecker(), request(method, {**params, "more": 1}))
+    FrameChecker(foreign=True).host_sent(request(method, {**params, "more": 1}))
+    short = {key: value for key, value in params.items() if key != missing}
+    for foreign in (False, True):
+        assert f"params.{missing}" in caught(FrameChecker(foreign), request(method, short))
+
+
+def watching(result=None, method="createResourceWatch"):
+    """A checker of a client that was asked for a watch, and what it answered."""
+    checker = FrameChecker()
+    checker.client_sent({"id": 1, "method": "initialize"})
+    checker.host_sent(request(method, {"uri": "file:///x"}, 7))
+    result = {"channel": THEIRS} if result is None else result
+    checker.client_sent({"jsonrpc": "2.0", "id": 7, "result": result})
+    return checker
+
+
+def test_a_host_subscribes_to_a_watch_it_was_answered_and_lets_go_of_it_once():
+    checker = watching()
+    assert checker.unanswered_by_client() == []
+    checker.host_sent(request("subscribe", {"channel": THEIRS}, 8))
+    assert checker.unanswered_by_client() == ["subscribe"]
+    checker.host_sent(notification("unsubscribe", {"channel": THEIRS}))
+    assert "unsubscribe.params.channel" in caught(
+        checker, notification("unsubscribe", {"channel": THEIRS})
+    )
+
+
+def test_a_host_that_never_subscribed_does_not_unsubscribe():
+    assert "one it subscribed to" in caught(
+        watching(), notification("unsubscribe", {"channel": THEIRS})
+    )
+    assert "params.channel" in caught(watching(), notification("unsubscribe", {}))
+
+
+@pytest.mark.parametrize(
+    "checker",
+    [
+        FrameChecker(),
+        watching({"channel": "ahp-resource-watch:/other"}),
+        watching({}),
+        watching([]),
+        watching({"channel": THEIRS}, "resourceRead"),
+    ],
+)
+def test_a_host_subscribes_to_nothing_else_of_a_clients(checker):
+    assert "subscribe.params.channel" in caught(
+        checker, request("subscribe", {"channel": THEIRS}, 8)
+    )
+
+
+def test_a_channel_that_is_no_watch_is_not_subscribed_to_whatever_a_client_answered():
+    checker = watching({"channel": SESSION})
+    assert "subscribe.params.channel" in caught(
+        checker, request("subscribe", {"channel": SESSION}, 8)
+    )
+
+
+def test_an_id_of_the_hosts_is_one_requests_until_it_is_answered_or_the_connection_went():
+    checker = FrameChecker()
+    asked = request("resourceRead", {"uri": "file:///x"})
+    checker.host_sent(asked)
+    assert "message.id" in caught(checker, asked)
+    checker.client_sent({"id": 1, "error": {"code": -32008, "message": "no"}})
+    checker.host_sent(asked)
+    checker.client_sent({"id": 5, "method": "reconnect"})
+    checker.host_sent(asked)
+
+
+def test_a_watch_goes_with_its_connection():
+    checker = watching()
+    checker.client_sent({"id": 5, "method": "reconnect"})
+    assert "subscribe.params.channel" in caught(
+        checker, request("subscribe", {"channel": THEIRS}, 8)
+    )
+
+
+# -- what a host passes on -------------------------------------------------------
+
+
+def relayed(method="resourceRead", key="uri", **options):
+    checker = FrameChecker(**options)
+    params = {key: "VSCode-Agent-Client://editor/file/-/x"}
+    checker.client_sent({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+    return checker
+
+
+def test_what_another_client_answered_is_passed_on_as_it_was():
+    odd = {"code": 17, "message": "its own", "data": {"any": "thing"}}
+    relayed().host_sent(failure(odd))
+    relayed("resourceMove", "source").host_sent(failure(odd))
+    assert "error.code" in caught(asked("resourceRead"), failure(odd))
+    assert "response.error" in caught(relayed(), failure({**odd, "more": 1}))
+    result = {"data": "x", "encoding": "utf-8", "more": 1}
+    relayed(foreign=True).host_sent(answer(result))
+    assert "result.more" in caught(relayed(), answer(result))
+    assert "result.data" in caught(relayed(foreign=True), answer({"encoding": "utf-8"}))
+
+
+def test_a_watch_over_anothers_resources_is_the_hosts_own():
+    odd = {"code": 17, "message": "its own"}
+    assert "error.code" in caught(relayed("createResourceWatch"), failure(odd))
+    assert "result.channel" in caught(relayed("createResourceWatch", foreign=True), answer({}))
