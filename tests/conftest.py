@@ -18,6 +18,7 @@ from ahpd.protocol.text import plain
 from ahpd.protocol.uris import ROOT, ChannelKind
 from ahpd.sessions.service import SessionsService
 from ahpd.stores.memory import MemorySessionStore
+from ahpd.terminals.service import TerminalsService
 from ahpd.testing.agents import ScriptedAgent
 from ahpd.testing.differences import first_difference
 from ahpd.wire.codec import decode, encode
@@ -53,8 +54,8 @@ class CheckedStore(ChannelStore):
         self._folded = {}
         self._asleep = {}
 
-    def open(self, channel, kind, state, observer=None, journal=None):
-        super().open(channel, kind, state, observer, journal)
+    def open(self, channel, kind, state, observer=None, journal=None, watched=None):
+        super().open(channel, kind, state, observer, journal, watched)
         asleep = self._asleep.pop(channel, None)
         if asleep is not None:  # clients may hold it as it was
             difference = first_difference(asleep, plain(state))
@@ -117,12 +118,13 @@ class CheckedStore(ChannelStore):
 class SessionsHost:
     """The sessions of a host on a clock, with what a test asks of them in short words.
 
-    `kept` is where they are kept, memory where none is given; `options` are more of
-    `SessionsService`. What is done behind what clients see has a clock of its own, `upkeep`,
-    which stands still until a test moves it.
+    `kept` is where they are kept, memory where none is given; `programs` starts the programs
+    of terminals, None for a host without any; `options` are more of `SessionsService`. What is
+    done behind what clients see has a clock of its own, `upkeep`, which stands still until a
+    test moves it.
     """
 
-    def __init__(self, window=0, agents=None, kept=None, **options):
+    def __init__(self, window=0, agents=None, kept=None, programs=None, **options):
         self.clock = Clock()
         self.upkeep = Clock()
         self.agent = ScriptedAgent()
@@ -131,6 +133,7 @@ class SessionsHost:
             kept = MemorySessionStore()
             kept.open()
         self.kept = kept
+        self.programs = programs
         self._options = {"delta_window_ms": window, **options}
         self._ids = itertools.count(1)
         self._build()
@@ -146,16 +149,34 @@ class SessionsHost:
             "config": {"schema": schema, "values": {}},
         }
         self.store.open(ROOT, ChannelKind.ROOT, self.root)
+        ground = {
+            "now": lambda: START + timedelta(seconds=self.clock.seconds()),
+            "ids": lambda: f"id-{next(self._ids)}",
+        }
+        self.terminals = None
+        if self.programs is not None:
+            self.terminals = TerminalsService(
+                self.store,
+                self.programs,
+                self.clock,
+                listed=self._terminals_changed,
+                kept=self.kept.terminal,
+                environment={"SHELL": "/bin/sh", "HOME": "/"},
+                **ground,
+            )
         self.service = SessionsService(
             self.store,
             self.agents,
             self.clock,
-            now=lambda: START + timedelta(seconds=self.clock.seconds()),
-            ids=lambda: f"id-{next(self._ids)}",
             kept=self.kept,
             upkeep=self.upkeep,
+            terminals=self.terminals,
+            **ground,
             **self._options,
         )
+
+    def _terminals_changed(self, infos):
+        self.store.dispatch(ROOT, {"type": "root/terminalsChanged", "terminals": infos})
 
     def crash(self):
         """End as a process that is killed does, and begin again on what was kept."""

@@ -24,7 +24,11 @@ ALLOWED = {
     "sessions": {"protocol", "wire", "interfaces", "channels", "chats", "journal"},
     "completions": {"protocol", "interfaces", "threads"},
     "attachments": {"protocol", "interfaces", "threads", "whole_files"},
+    "terminals": {"protocol", "interfaces", "channels", "wire"},
+    "resources": {"protocol", "interfaces", "threads", "whole_files"},
+    "watches": {"protocol", "interfaces", "channels"},
     "commands": {
+        "terminals", "resources", "watches",
         "protocol", "interfaces", "channels", "peers", "chats", "sessions", "root", "wire",
         "completions",
     },
@@ -37,6 +41,7 @@ ALLOWED = {
     "whole_files": set(),
     "app": {
         "service_tree", "scheduler", "threads", "completions", "attachments",
+        "terminals", "resources", "watches",
         "protocol", "wire", "interfaces", "channels", "transports", "peers", "processes", "agents",
         "root", "chats", "sessions", "commands", "config", "stores", "journal",
     },

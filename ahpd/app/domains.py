@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import attrs
 from twisted.internet.interfaces import IReactorFDSet
 
 from ahpd.agents.demo.agent import DemoAgent
@@ -13,22 +14,36 @@ from ahpd.attachments.service import Attachments
 from ahpd.completions.completer import Completer
 from ahpd.completions.workspace import WorkspaceFiles
 from ahpd.config.settings import Settings
-from ahpd.interfaces import IAgent, IHostRecord
+from ahpd.interfaces import IAgent, IHostRecord, ITerminals
+from ahpd.peers.client_files import ClientFiles
 from ahpd.peers.resources import ClientResources
 from ahpd.processes.programs import Programs
 from ahpd.processes.supervisor import ProcessSupervisor
+from ahpd.processes.terminals import LocalTerminals
 from ahpd.protocol import State
 from ahpd.protocol.errors import RpcError
+from ahpd.resources.files.provider import FileResources
+from ahpd.resources.service import Resources
+from ahpd.resources.watching.files import FileWatcher
+from ahpd.root.service import RootService
 from ahpd.sessions.service import SessionsService
 from ahpd.stores.host_record import FileRecord
+from ahpd.terminals.service import TerminalsService
 from ahpd.threads import in_thread
 from ahpd.transports.admission import Policy
+from ahpd.watches.service import ResourceWatches
 
 
 def make_sessions(
-    ground: Ground, agents: Mapping[str, IAgent], folder: AttachmentsFolder | None
+    ground: Ground,
+    agents: Mapping[str, IAgent],
+    folder: AttachmentsFolder | None,
+    terminals: TerminalsService | None,
 ) -> SessionsService:
-    """The sessions' side, with the attachments in `folder`; None keeps none."""
+    """The sessions' side, with the attachments in `folder`; None keeps none.
+
+    `terminals` is where commands of people's own run; without it there are none.
+    """
     settings = ground.settings
     attachments = None
     if folder is not None:
@@ -54,8 +69,52 @@ def make_sessions(
         kept=ground.kept,
         sleep_after=settings.session_idle_seconds,
         idle_release=settings.agent_idle_seconds,
+        terminals=terminals,
     )
     return sessions
+
+
+@attrs.frozen(eq=False)
+class ResourceParts:
+    """What serves URIs: the resources, those of clients, and the watches over both."""
+
+    resources: Resources
+    clients: ClientFiles
+    watches: ResourceWatches
+
+
+def make_resources(ground: Ground, providers: Mapping[str, Any] | None) -> ResourceParts:
+    """Who serves which scheme. `providers` by scheme replace this machine's files."""
+    thread = in_thread(ground.reactor)
+    if providers is None:
+        watcher = FileWatcher(thread, ground.scheduler, ground.reactor)
+        providers = {"file": FileResources(thread, ids=ground.ids, watcher=watcher)}
+    clients = ClientFiles(ground.clients, ground.scheduler)
+    resources = Resources(providers, clients)
+    watches = ResourceWatches(ground.store, resources, ground.scheduler)
+    return ResourceParts(resources, clients, watches)
+
+
+def local_terminals(reactor: Any, supervisor: ProcessSupervisor) -> ITerminals | None:
+    """What starts programs in terminals of this machine.
+
+    None under a reactor that watches no descriptors, a test's clock.
+    """
+    return LocalTerminals(supervisor) if IReactorFDSet.providedBy(reactor) else None
+
+
+def make_terminals(ground: Ground, port: ITerminals, root: RootService) -> TerminalsService:
+    """The terminals of a host, listed on its root."""
+    return TerminalsService(
+        ground.store,
+        port,
+        ground.scheduler,
+        now=ground.now,
+        ids=ground.ids,
+        default_shell=root.default_shell,
+        listed=root.terminals_changed,
+        kept=ground.kept.terminal,
+    )
 
 
 def make_completer(ground: Ground) -> Completer:

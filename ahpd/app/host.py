@@ -16,13 +16,22 @@ from twisted.application.service import MultiService, Service
 from twisted.internet.defer import Deferred
 
 from ahpd import __version__
-from ahpd.app.domains import attachments_folder, configured_agents, make_sessions, policy
+from ahpd.app.domains import (
+    ResourceParts,
+    attachments_folder,
+    configured_agents,
+    local_terminals,
+    make_resources,
+    make_sessions,
+    make_terminals,
+    policy,
+)
 from ahpd.app.ground import Ground
 from ahpd.app.serving import NAME, serve
 from ahpd.attachments.folder import AttachmentsFolder
 from ahpd.channels.store import ChannelStore
 from ahpd.config.settings import Settings
-from ahpd.interfaces import IAgent, IPeerFactory, ISessionStore
+from ahpd.interfaces import IAgent, IPeerFactory, ISessionStore, ITerminals
 from ahpd.journal.upkeep import StoreUpkeep
 from ahpd.peers.clients import ClientRegistry
 from ahpd.peers.hub import PeerHub
@@ -33,6 +42,7 @@ from ahpd.scheduler import Scheduler
 from ahpd.service_tree import ServiceTree
 from ahpd.sessions.service import SessionsService
 from ahpd.stores.chosen import make_store
+from ahpd.terminals.service import TerminalsService
 from ahpd.threads import in_thread
 from ahpd.transports.http import Router
 from ahpd.transports.recorder import WireLog
@@ -82,18 +92,22 @@ def make_host(
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ids: Callable[[], str] = lambda: str(uuid.uuid4()),
     kept: ISessionStore | None = None,
+    terminals: ITerminals | None = None,
+    resources: Mapping[str, Any] | None = None,
 ) -> Host:
     """A host as `settings` say. `agents` by provider replace the configured ones.
 
     `now` is the wall clock (aware), `ids` a source of ids that never repeats. `kept` is a
-    session store in place of the configured one, not open. Raises `StoreFailure` where what
+    session store in place of the configured one, not open. `terminals` starts the programs of
+    terminals in place of this machine's own, and `resources` are the providers by scheme
+    (`IResourceProvider`) in place of this machine's files. Raises `StoreFailure` where what
     is kept cannot be opened.
     """
     if kept is None:
         kept = make_store(settings, in_thread(reactor))
     kept.open()
     try:
-        return _make_host(settings, reactor, agents, now, ids, kept)
+        return _make_host(settings, reactor, agents, now, ids, kept, terminals, resources)
     except BaseException:
         kept.close()
         raise
@@ -106,6 +120,8 @@ def _make_host(
     now: Callable[[], datetime],
     ids: Callable[[], str],
     kept: ISessionStore,
+    port: ITerminals | None,
+    providers: Mapping[str, Any] | None,
 ) -> Host:
     scheduler = Scheduler(reactor)
     ground = Ground(
@@ -122,17 +138,30 @@ def _make_host(
     if agents is None:
         agents = configured_agents(settings, reactor, ground.supervisor)
     folder = attachments_folder(settings, ids)
+    if port is None:
+        port = local_terminals(reactor, ground.supervisor)
     root = RootService(
-        ground.store, agents.values(), settings.client_queue_bytes, settings.replay_bytes
+        ground.store,
+        agents.values(),
+        settings.client_queue_bytes,
+        settings.replay_bytes,
+        terminals=port is not None,
     )
-    sessions = make_sessions(ground, agents, folder)
+    terminals = None if port is None else make_terminals(ground, port, root)
+    sessions = make_sessions(ground, agents, folder, terminals)
+    parts = make_resources(ground, providers)
     root.on_config = sessions.moves.switched
-    hub = serve(ground, agents, root, sessions)
-    return _listening(ground, folder, sessions, hub)
+    hub = serve(ground, agents, root, sessions, terminals, parts)
+    return _listening(ground, folder, sessions, terminals, parts, hub)
 
 
 def _listening(
-    ground: Ground, folder: AttachmentsFolder | None, sessions: SessionsService, hub: PeerHub
+    ground: Ground,
+    folder: AttachmentsFolder | None,
+    sessions: SessionsService,
+    terminals: TerminalsService | None,
+    parts: ResourceParts,
+    hub: PeerHub,
 ) -> Host:
     """The tree of services, each standing on the ones before it, and the ways in."""
     settings, reactor = ground.settings, ground.reactor
@@ -154,7 +183,10 @@ def _listening(
         services.append(stdio)
     if folder is not None:
         services.append(folder)
-    services += [ground.supervisor, sessions, Routes(router)]
+    services += [parts.watches, parts.clients, ground.supervisor]
+    if terminals is not None:
+        services.append(terminals)
+    services += [sessions, Routes(router)]
     tree = ServiceTree(reactor, NAME)
     for service in services:
         service.setServiceParent(tree)

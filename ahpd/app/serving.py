@@ -3,15 +3,18 @@
 from collections.abc import Mapping
 
 from ahpd import __version__
-from ahpd.app.domains import make_completer
+from ahpd.app.domains import ResourceParts, make_completer
 from ahpd.app.ground import Ground
 from ahpd.channels.directory import ChannelDirectory
+from ahpd.chats.commands import PREFIX
 from ahpd.commands.chats import chat_commands
 from ahpd.commands.completions import completion_commands, config_commands
 from ahpd.commands.dispatch import Dispatcher
 from ahpd.commands.handshake import Handshake
+from ahpd.commands.resources import resource_commands
 from ahpd.commands.sessions import session_commands
 from ahpd.commands.subscriptions import Subscriptions
+from ahpd.commands.terminals import terminal_commands
 from ahpd.completions.tokens import TRIGGERS
 from ahpd.interfaces import IAgent
 from ahpd.peers.hub import PeerHub
@@ -21,6 +24,7 @@ from ahpd.protocol import State
 from ahpd.protocol.uris import ChannelKind
 from ahpd.root.service import RootService
 from ahpd.sessions.service import SessionsService
+from ahpd.terminals.service import TerminalsService
 
 NAME = "ahpd"
 
@@ -30,6 +34,8 @@ def serve(
     agents: Mapping[str, IAgent],
     root: RootService,
     sessions: SessionsService,
+    terminals: TerminalsService | None,
+    parts: ResourceParts,
 ) -> PeerHub:
     """The connections' side: which channels there are, which commands, who decides on actions."""
     store, clients = ground.store, ground.clients
@@ -43,6 +49,10 @@ def serve(
     ):
         directory.register(kind, sessions.channels)
         dispatcher.register(kind, handler)
+    if terminals is not None:
+        directory.register(ChannelKind.TERMINAL, terminals.channels)
+        dispatcher.register(ChannelKind.TERMINAL, terminals.actions)
+    directory.register(ChannelKind.RESOURCE_WATCH, parts.watches.channels)
     presence, addresses = sessions.presence, sessions.addresses
     subscriptions = Subscriptions(store, directory, presence)
 
@@ -53,6 +63,7 @@ def serve(
             "completionTriggerCharacters": list(TRIGGERS),
             # A window names a session's next chat as the session's default one is named.
             "_meta": {CHAT_URIS: True},
+            **({} if terminals is None else {"terminalCommandPrefix": PREFIX}),
         }
 
     handshake = Handshake(store, directory, subscriptions, clients, describe, presence, addresses)
@@ -69,8 +80,14 @@ def serve(
             **session_commands(sessions),
             **chat_commands(sessions),
             **completion_commands(make_completer(ground), store, directory, sessions),
+            **({} if terminals is None else terminal_commands(terminals)),
+            **resource_commands(parts.resources, parts.watches),
             **config_commands(sessions, agents, ground.scheduler),
         },
-        {**subscriptions.notifications(), **dispatcher.notifications()},
+        {
+            **subscriptions.notifications(),
+            **dispatcher.notifications(),
+            **parts.clients.notifications(),
+        },
     )
     return hub

@@ -66,16 +66,14 @@ class Backend:
 
     def _start(self, host: ChatHost) -> ChatStart:
         chat = self._chat
-        owner, kept, state = chat.owner, chat.kept, chat.state
-        directories = state.get("workingDirectories", kept.folders)
+        owner, kept = chat.owner, chat.kept
+        seen = [turn for turn in chat.state["turns"] if not kept.is_command(turn["id"])]
         return ChatStart(
             session=owner.uri,
             chat=chat.uri,
-            working_directories=(
-                owner.working_directories if directories is None else tuple(directories)
-            ),
+            working_directories=folders_of(chat),
             config=dict(owner.chat_config(chat.uri)),
-            history=plain(state["turns"]),
+            history=plain(seen),
             host=host,
             resume=kept.resumed(),
             fork=kept.forked(),
@@ -114,16 +112,17 @@ class Backend:
         except StoreFailure as failed:
             self._unwritten(failed)
 
-    def start_over(self, running: bool) -> None:
-        """Every turn was dropped: the conversation is deleted, and the next turn begins a new one.
+    def start_over(self, running: bool, left: Collection[str]) -> None:
+        """No turn it has seen is left: it is deleted, and the next turn begins a new one.
 
-        With `running` a turn may be opening it still, and name what it is kept under late.
+        `left` are the ids of the turns that are, the host's own commands all of them. With
+        `running` a turn may be opening it still, and name what it is kept under late.
         """
         kept = self._chat.kept
         self.stale = True
         if kept.facts or running or self.open is not None:
             try:
-                kept.end_conversation()
+                kept.end_conversation(left)
             except StoreFailure as failed:
                 self._unwritten(failed)
 
@@ -185,6 +184,12 @@ class Backend:
                 kind=type(failed).__name__,
                 error=str(failed),
             )
+
+
+def folders_of(chat: Opening) -> tuple[str, ...]:
+    """The folders a chat works in, as URIs, the first of them first: its own, or its session's."""
+    own = chat.state.get("workingDirectories", chat.kept.folders)
+    return chat.owner.working_directories if own is None else tuple(own)
 
 
 async def _closed(backend: IAgentChat) -> None:

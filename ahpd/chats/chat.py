@@ -8,13 +8,13 @@ and `chat/turnCancelled`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
-
-from twisted.logger import Logger
+from typing import Any
 
 from ahpd.channels.envelope import Envelope, Origin
+from ahpd.chats.admission import interrupted, refused
 from ahpd.chats.answers import ANSWERS
 from ahpd.chats.background import BackgroundWork
+from ahpd.chats.commands import LocalCommands
 from ahpd.chats.conversation import Conversation
 from ahpd.chats.kept import Kept
 from ahpd.chats.output import DELTAS
@@ -23,26 +23,11 @@ from ahpd.chats.queue import QUEUE_CHANGES, Queue
 from ahpd.chats.rewinding import truncated
 from ahpd.chats.rows import Row
 from ahpd.chats.steering import Steering
-from ahpd.chats.turn import ENDS, STARTS, Turn, new_turn
+from ahpd.chats.turn import ENDS, STARTS, Turn, ids_of, new_turn
 from ahpd.chats.unsaved import lost
-from ahpd.interfaces import (
-    BackgroundTask,
-    IAgentChat,
-    StoreFailure,
-)
+from ahpd.interfaces import BackgroundTask, IAgentChat, StoreFailure
 from ahpd.protocol import Action, State
-from ahpd.protocol.status import IS_ARCHIVED
 from ahpd.protocol.text import plain
-
-log = Logger()
-
-_READ_ONLY: Final = TurnFailure("chatReadOnly", "The chat is read-only and takes no turn.")
-
-
-def interrupted(resumable: bool) -> TurnFailure:
-    """The end of a turn the host, or its agent, went away under."""
-    words = "The agent was interrupted before this request finished."
-    return TurnFailure("executionInterrupted", words, resumable)
 
 
 class Chat:
@@ -56,6 +41,7 @@ class Chat:
         "_work",
         "_world",
         "closed",
+        "commands",
         "conversation",
         "current",
         "kept",
@@ -86,6 +72,7 @@ class Chat:
         self.steering = Steering(self)
         self.conversation = Conversation(world, self)
         self.queue = Queue(self)
+        self.commands = LocalCommands(world, self)
         self._turn_ids: set[str] | None = None
         self._work: BackgroundWork | None = None
 
@@ -114,6 +101,11 @@ class Chat:
         return shown != "full"
 
     @property
+    def runs(self) -> bool:
+        """Whether a turn clients see runs, or a command none of them sees any more."""
+        return self.current is not None or self.commands.running
+
+    @property
     def in_use(self) -> bool:
         """Whether its backend does something for it though no turn runs."""
         return (
@@ -134,10 +126,7 @@ class Chat:
     def known_turns(self) -> set[str]:
         """The ids of the turns that were started here and not dropped since."""
         if self._turn_ids is None:
-            state = self.state
-            self._turn_ids = {turn["id"] for turn in state["turns"]}
-            if "activeTurn" in state:
-                self._turn_ids.add(state["activeTurn"]["id"])
+            self._turn_ids = ids_of(self.state, self.current)
         return self._turn_ids
 
     def forget_turns(self) -> None:
@@ -173,7 +162,7 @@ class Chat:
         if kind in ENDS and self.current is None and "activity" in self.state:
             self.say({"type": "chat/activityChanged"})
         if kind == "chat/turnComplete":
-            self._say_unread()
+            self._say_unread(envelope.action["turnId"])
             self.queue.drain()
         elif kind in QUEUE_CHANGES:
             self.queue.moved(envelope)
@@ -199,19 +188,23 @@ class Chat:
             replaced.output.let_go()
             replaced = replaced.replaced
 
-    def _say_unread(self) -> None:
-        self.say({"type": "chat/isReadChanged", "isRead": False})
+    def _say_unread(self, turn_id: str) -> None:
+        """A turn ended: there is news, unless it was a command that somebody ran."""
+        if not self.kept.is_command(turn_id):
+            self.say({"type": "chat/isReadChanged", "isRead": False})
 
     # -- turns ----------------------------------------------------------------
 
     def start_turn(self, action: Action, origin: Origin | None = None) -> None:
         """Say a turn's start, admit it, and run it behind the work in front of it."""
+        if self.commands.took(action, origin):
+            return
         turn = self.begin_turn(action, origin)
         if turn.over:
             return  # its start could not be kept
-        refused = self._refused()
-        if refused is not None:
-            self.fail(turn, refused)
+        failure = refused(self)
+        if failure is not None:
+            self.fail(turn, failure)
             return
         self.owner.turn_admitted(self.uri, action["message"])
         if not turn.over:
@@ -245,16 +238,11 @@ class Chat:
         turn.held_parts = len(latest["responseParts"])
         self.current = turn
         self.say(action, origin)
-        refused = None if turn.over else self._refused()
-        if refused is not None:
-            self.fail(turn, refused)
+        failure = None if turn.over else refused(self)
+        if failure is not None:
+            self.fail(turn, failure)
         elif not turn.over:
             self.conversation.run(turn)
-
-    def _refused(self) -> TurnFailure | None:
-        if self.read_only:
-            return _READ_ONLY
-        return self.owner.turn_refused(bool(self.state["status"] & IS_ARCHIVED))
 
     def start_message(self, message: State, queued_id: str | None = None) -> None:
         """Start a turn of the host's own with `message`, a queued one's under its id."""
@@ -297,9 +285,11 @@ class Chat:
         turn.over = True
         if turn.resumed:
             action = {**action, "duration": turn.duration(self._world.clock.seconds())}
+        halt, kill = self.conversation.halting(), self.commands.halting()
         # In one go, so that nothing that follows from the stop is said in between.
         self._world.store.behind(lambda: self._say_stopped(action, origin))
-        self.conversation.halt()
+        halt()
+        kill()
         if turn.elsewhere is not None:
             turn.elsewhere()
 
@@ -309,7 +299,12 @@ class Chat:
         steering = self.state.get("steeringMessage")
         if steering is not None:
             self.steering.take_out(steering["id"])
-        self._say_unread()
+        self._say_unread(action["turnId"])
+
+    def halt(self) -> None:
+        """Have all that runs on it be let go of, its backend's and the host's own."""
+        self.conversation.halt()
+        self.commands.halt()
 
     def refresh_backend(self) -> None:
         """Have the backend begin again, resumed on what is in force then, at the next turn."""
@@ -364,7 +359,7 @@ class Chat:
             },
             unsaved=unsaved,
         )
-        self._say_unread()
+        self._say_unread(turn.turn_id)
         if not turn.handed and turn.elsewhere is None:
             self.owner.turn_unhanded(failure)
 
@@ -388,7 +383,7 @@ class Chat:
         turn = self.current
         if turn is not None:
             self.fail(turn, interrupted(turn.handed and self.owner.agent.abilities.resume))
-        self.conversation.halt()
+        self.halt()
 
     def unsaved(self, envelope: Envelope | None, failure: StoreFailure) -> None:
         """Something of the chat's could not be kept (`ahpd.channels.store.Unsaved`)."""
@@ -402,13 +397,15 @@ class Chat:
         if turn is not None:
             duration = turn.duration(self._world.clock.seconds())
             self.stop({"type": "chat/turnCancelled", "turnId": turn.turn_id, "duration": duration})
-        self.conversation.halt()
+        self.halt()
 
     async def close(self) -> None:
-        """Let go of the conversation for good; returns when its backend is down."""
+        """Let go of what runs for good; returns when its backend and its commands are down."""
         self.closed = True
         await self.release()
 
     async def release(self) -> None:
-        """Stop what runs, saying nothing of it, and return when the backend is down."""
+        """Stop what runs, saying nothing of it, and return when all of it is down."""
+        self.commands.halt()
         await self.conversation.release()
+        await self.commands.settled()

@@ -5,7 +5,7 @@ between two turns, closing a conversation or deleting it, waits its turn there t
 """
 
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Final, Protocol, cast
 
 import attrs
@@ -105,11 +105,22 @@ class Conversation:
 
     def halt(self) -> None:
         """Have the backend let go of what it runs, and run none of what waits behind it."""
-        self._waiting = None
-        self._chat.steering.forget()
-        turn = self.running
-        if turn is None or turn.halted:
-            return
+        self.halting()()
+
+    def halting(self) -> Callable[[], None]:
+        """What halts all there is now: not a turn that is started while a stop is being said."""
+        running, waiting = self.running, tuple(self._waiting or ())
+
+        def halt() -> None:
+            later = [turn for turn in self._waiting or () if turn not in waiting]
+            self._waiting = deque(later) if later else None
+            self._chat.steering.forget()
+            if running is not None and running is self.running and not running.halted:
+                self._let_go(running)
+
+        return halt
+
+    def _let_go(self, turn: Turn) -> None:
         self._chat.owner.workers_over(self._chat.uri, turn.turn_id)
         turn.output.end()
         turn.over = turn.halted = True
@@ -223,9 +234,9 @@ class Conversation:
         """See `Backend.rewind`."""
         self._side.rewind(turn_id, left)
 
-    def start_over(self) -> None:
+    def start_over(self, left: Collection[str]) -> None:
         """See `Backend.start_over`."""
-        self._side.start_over(self.running is not None)
+        self._side.start_over(self.running is not None, left)
 
     def settle(self) -> None:
         """Delete now what is to be deleted, unless a turn is on the way, which does it first."""

@@ -5,18 +5,21 @@ What moves of them is written alone, and is on disk before what follows from it 
 thousand others:
 
     conversation    the backend's own id of the conversation (`IChatHost.kept_as`)
-    points          {turn id: the backend's name for where it ended} (`ITurnOutput.ended_at`)
+    points          {turn id: the backend's name for where it ended} (`ITurnOutput.ended_at`);
+                    of a turn the backend never sees, the host's own command, `COMMAND`
     cut             the point the conversation is cut back to when it is opened next
     over            true: the conversation is to be deleted, and a new one begun
     fork            {conversation, point?}: what the conversation is copied from
     preamble        what the first prompt is told ahead of its message
     folders         the folders it works in though its session works in others: it was moved
+    provisional     the title it took from a command, until its first message names it
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from ahpd.interfaces import ConversationPoint
+from ahpd.protocol import State
 from ahpd.protocol.merge_patch import merge
 from ahpd.protocol.text import plain
 
@@ -24,10 +27,15 @@ from ahpd.protocol.text import plain
 #: object is merged. Raises `StoreFailure`.
 Note = Callable[[Mapping[str, Any]], None]
 
+#: What is known of a turn that is the host's own command, in place of a point.
+COMMAND: Final[Mapping[str, bool]] = {"command": True}
+#: What is known of a turn: the backend's name for where it ended, or `COMMAND`.
+Point = str | Mapping[str, bool]
+
 
 def facts_of(
     conversation: str | None = None,
-    points: Mapping[str, str] | None = None,
+    points: Mapping[str, Point] | None = None,
     fork: ConversationPoint | None = None,
     preamble: str | None = None,
 ) -> dict[str, Any]:
@@ -80,10 +88,33 @@ class Kept:
         return words
 
     @property
-    def points(self) -> Mapping[str, str]:
-        """Where turns ended, in the backend's names, by turn id; those it named alone."""
-        named: Mapping[str, str] = self.facts.get("points") or {}
-        return named
+    def points(self) -> Mapping[str, Point]:
+        """What is known of turns by their ids; of most where they ended."""
+        known: Mapping[str, Point] = self.facts.get("points") or {}
+        return known
+
+    def point_of(self, turn_id: str) -> str | None:
+        """The backend's name for where a turn ended; None for one it named none for."""
+        point = self.points.get(turn_id)
+        return point if isinstance(point, str) else None
+
+    def is_command(self, turn_id: str) -> bool:
+        """Whether a turn is the host's own command, which the backend never saw."""
+        return self.points.get(turn_id) == COMMAND
+
+    def newest_seen(self, turns: Sequence[State]) -> str | None:
+        """The id of the newest of `turns` (schema: Turn) that is no command; None for none."""
+        for turn in reversed(turns):
+            identifier: str = turn["id"]
+            if not self.is_command(identifier):
+                return identifier
+        return None
+
+    @property
+    def provisional(self) -> str | None:
+        """The title it took from a command, and no message has replaced so far."""
+        title: str | None = self.facts.get("provisional")
+        return title
 
     @property
     def folders(self) -> tuple[str, ...] | None:
@@ -129,16 +160,36 @@ class Kept:
         dropped = {turn: None for turn in self.points if turn not in left}
         if dropped:
             changes["points"] = dropped
-        point = self.points.get(turn_id)
+        point = self.point_of(turn_id)
         if point is not None:
             changes["cut"] = point
         self._change(changes)
 
-    def end_conversation(self) -> None:
-        """Every turn is gone: the conversation is to be deleted."""
-        changes: dict[str, Any] = {"over": True, "cut": None, "preamble": None, "fork": None}
-        changes["points"] = None
+    def end_conversation(self, left: Collection[str] = ()) -> None:
+        """Every turn it had is gone: the conversation is to be deleted.
+
+        `left` are the ids of the chat's turns that are not gone. With such a chat goes on,
+        and a first prompt that was never sent is still told what it was to be told.
+        """
+        changes: dict[str, Any] = {"over": True, "cut": None, "fork": None, "points": None}
+        stay = [turn for turn in left if self.is_command(turn)]
+        if stay:
+            changes["points"] = {turn: None for turn in self.points if turn not in stay}
+        else:
+            changes["preamble"] = None
         self._change(changes)
+
+    def command_begins(self, turn_id: str) -> None:
+        """A turn about to start is the host's own command."""
+        self._change({"points": {turn_id: COMMAND}})
+
+    def command_undone(self, turn_id: str) -> None:
+        """It did not start after all."""
+        self._change({"points": {turn_id: None}})
+
+    def entitle(self, title: str | None) -> None:
+        """It took this title from a command; None once a message has named it."""
+        self._change({"provisional": title})
 
     def work_in(self, folders: Sequence[str] | None) -> None:
         """It works in these folders from now on; None in its own or its session's."""

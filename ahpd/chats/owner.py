@@ -1,6 +1,6 @@
 """What a chat asks of the session it is in, and what all chats of a host share."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, Protocol
 
@@ -10,7 +10,14 @@ from twisted.internet.interfaces import IReactorTime
 from ahpd.channels.envelope import Envelope
 from ahpd.channels.store import ChannelStore, Journal, Unsaved
 from ahpd.chats.tasks import Tasks
-from ahpd.interfaces import IAgent, IAttachments, IWorkerOutput, TurnRequest
+from ahpd.interfaces import (
+    IAgent,
+    IAttachments,
+    IHostTerminal,
+    IHostTerminals,
+    IWorkerOutput,
+    TurnRequest,
+)
 from ahpd.protocol import Action, State
 from ahpd.protocol.timestamps import stamp
 from ahpd.protocol.uris import ChannelKind
@@ -44,6 +51,28 @@ class Company(Protocol):
         """See `ChatOwner.mcp_server_moved`."""
 
 
+class TerminalsLeft(Protocol):
+    """What becomes of the terminals of commands that are over."""
+
+    def keep(self, chat: str, terminal: IHostTerminal) -> bool:
+        """Keep what is left of an exited terminal that a call of `chat` names, on disk.
+
+        Whether that could be done; where not it is logged.
+        """
+
+    def let_go(self, chat: str, terminal: IHostTerminal) -> None:
+        """Take a terminal away that is kept, once nobody watches it."""
+
+    def share(self, source: str, chat: str) -> None:
+        """`chat` was made out of `source`, and names the terminals of the turns it copied."""
+
+    def chat_gone(self, chat: str) -> None:
+        """A chat is gone, and what is kept with it: so are the terminals of its commands."""
+
+    def session_gone(self, session: str) -> Awaitable[None]:
+        """Dispose of every terminal a session claims. Never fails."""
+
+
 @attrs.frozen(kw_only=True)
 class Surroundings:
     """What every session and chat of one host works with."""
@@ -73,6 +102,10 @@ class Surroundings:
     """Have all of a session (its URI) on disk when it returns. Raises `StoreFailure`."""
     company: Callable[[], Company | None] = lambda: None
     """What the sessions have in common; None before it is built, and in a bare test."""
+    terminals: IHostTerminals | None = None
+    """Where commands run; None has every message go to the agent."""
+    left: TerminalsLeft | None = None
+    """What becomes of the terminals of commands; None keeps nothing of them."""
 
     def stamp(self) -> str:
         """The moment now, as it travels."""
@@ -147,6 +180,9 @@ class ChatOwner(Protocol):
     def turn_admitted(self, chat: str, message: State) -> None:
         """A turn of `chat` was said and will run: a title is owed by now."""
 
+    def command_admitted(self, chat: str, command: str) -> None:
+        """The turn of a `!` command of `chat` was said and will run: it names what has no name."""
+
     async def prepare_turn(self, chat: str, request: TurnRequest) -> TurnRequest:
         """Make ready what a turn of `chat` needs before its prompt goes out, and the request.
 
@@ -156,7 +192,7 @@ class ChatOwner(Protocol):
         """
 
     def turn_handed(self) -> None:
-        """A turn is about to be handed to its backend."""
+        """A turn is about to be handed to its backend, or to the host's own terminals."""
 
     def turn_unhanded(self, failure: TurnFailure) -> None:
         """A turn ended in `failure` before its backend had it."""

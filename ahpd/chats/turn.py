@@ -51,6 +51,21 @@ class Turn:
         return self.before + max(0, round((now - self.began) * 1000))
 
 
+def ids_of(state: State, current: Turn | None) -> set[str]:
+    """The ids of a chat's turns: those its state holds, and those whose start waits to be said.
+
+    `current` is the turn that clients see, or will.
+    """
+    ids = {turn["id"] for turn in state["turns"]}
+    active: State | None = state.get("activeTurn")
+    if active is not None:
+        ids.add(active["id"])
+    while current is not None and not current.said:
+        ids.add(current.turn_id)
+        current = current.replaced
+    return ids
+
+
 class Speaking(Protocol):
     """The chat a turn speaks in."""
 

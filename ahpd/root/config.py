@@ -22,11 +22,22 @@ CHAT_MOVES: Final = "chatMoves.enabled"
 #: (AHP.txt, `session/workingDirectorySet`).
 WORKSPACE_TRUST: Final = "workspaceTrust"
 GLOBAL_AUTO_APPROVE: Final = "globalAutoApproveEnabled"
+#: The shell a client's terminal opens, as an absolute path (AHP.txt, `root/configChanged`).
+DEFAULT_SHELL: Final = "defaultShell"
 _BYTE_KEYS: Final = frozenset({CLIENT_QUEUE_BYTES, REPLAY_BYTES})
 
 
-def schema() -> State:
-    """The keys this host acts on (schema: ConfigSchema)."""
+_OF_TERMINALS: Final = {
+    DEFAULT_SHELL: {
+        "type": "string",
+        "title": "Shell of terminals",
+        "description": "The path of the shell a terminal opens; the host's own where unset",
+    },
+}
+
+
+def schema(terminals: bool = False) -> State:
+    """The keys this host acts on (schema: ConfigSchema), those of `terminals` where it has any."""
     return {
         "type": "object",
         "properties": {
@@ -63,6 +74,7 @@ def schema() -> State:
                 "title": "Approve everything",
                 "description": "Nobody is asked before something is done",
             },
+            **(_OF_TERMINALS if terminals else {}),
         },
     }
 

@@ -1,6 +1,6 @@
 """What `ahp-root://` holds, and the one action a client may send there."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from zope.interface import implementer
@@ -10,12 +10,15 @@ from ahpd.channels.store import ChannelStore
 from ahpd.interfaces import IActionHandler, IAgent, Refusal
 from ahpd.protocol import Action, State
 from ahpd.protocol.uris import ROOT, ChannelKind
-from ahpd.root.config import CLIENT_QUEUE_BYTES, REPLAY_BYTES, check_push, schema
+from ahpd.root.config import CLIENT_QUEUE_BYTES, DEFAULT_SHELL, REPLAY_BYTES, check_push, schema
 
 
 @implementer(IActionHandler)
 class RootService:
-    """The root channel of one host. The byte bounds are the configured ones, in bytes."""
+    """The root channel of one host. The byte bounds are the configured ones, in bytes.
+
+    `terminals` says whether this host opens terminals, and so lists them.
+    """
 
     def __init__(
         self,
@@ -23,6 +26,8 @@ class RootService:
         agents: Iterable[IAgent],
         client_queue_bytes: int,
         replay_bytes: int,
+        *,
+        terminals: bool = False,
     ) -> None:
         self._store = store
         #: Called behind every change of the configuration.
@@ -31,13 +36,24 @@ class RootService:
         state: State = {
             "agents": [agent.info() for agent in agents],
             "activeSessions": 0,
-            "config": {"schema": schema(), "values": dict(self._defaults)},
+            "config": {"schema": schema(terminals), "values": dict(self._defaults)},
         }
+        if terminals:
+            state["terminals"] = []
         store.open(ROOT, ChannelKind.ROOT, state, self._applied)
 
     def client_queue_bytes(self) -> int:
         """How many unread bytes close a client now; 0 for no limit."""
         return self._bytes(CLIENT_QUEUE_BYTES)
+
+    def default_shell(self) -> str | None:
+        """The shell clients' terminals open, as it was pushed; None where nothing was."""
+        shell = self._store.state(ROOT)["config"]["values"].get(DEFAULT_SHELL)
+        return shell if isinstance(shell, str) and shell else None
+
+    def terminals_changed(self, terminals: Sequence[State]) -> None:
+        """Say the whole list of open terminals (schema: TerminalInfo), moved or not."""
+        self._store.dispatch(ROOT, {"type": "root/terminalsChanged", "terminals": list(terminals)})
 
     def agents_changed(self, agents: Iterable[IAgent]) -> None:
         """Say the list of agents where it differs from the one last said."""

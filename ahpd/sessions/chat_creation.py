@@ -17,6 +17,7 @@ from ahpd.sessions.forks import (
     check_offered,
     checked_kind,
     fork_of,
+    names_terminals,
     side_chat_of,
 )
 from ahpd.sessions.movable import is_movable, moves_enabled
@@ -75,7 +76,10 @@ class ChatCreation:
             state["config"] = dict(made.config)
         if moves_enabled(self._world.store) and is_movable(session.agent, session.state, state):
             state["movable"] = True
-        return self._registry.add_chat(session, state, made.facts)
+        chat = self._registry.add_chat(session, state, made.facts)
+        if self._world.left is not None and names_terminals(made.turns):
+            self._world.left.share(made.origin["chat"], chat.uri)
+        return chat
 
     def _made_of(self, session: Session, source: State, kind: str) -> Made:
         check_offered(session.agent, kind)

@@ -4,13 +4,13 @@ Sources: CHATS.txt, "A chat made out of another"; AHP.txt, `createChat`; schema:
 ForkChatSource, SideChatSource, ChatOrigin.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import attrs
 
 from ahpd.chats.chat import Chat
-from ahpd.chats.kept import facts_of
+from ahpd.chats.kept import Point, facts_of
 from ahpd.interfaces import ConversationPoint, IAgent
 from ahpd.protocol import State
 from ahpd.protocol.errors import RpcError, invalid_params
@@ -69,8 +69,9 @@ def fork_of(chat: Chat, turn_id: str, source_title: str) -> Made:
     """A fork of `chat`, which is shown as `source_title`, through one turn of its history.
 
     Its backend forks the conversation at that turn where it named the point, and begins
-    one of its own with the turns otherwise. Raises `RpcError` -32602 for a turn the chat
-    does not hold, and for the one that runs.
+    one of its own with the turns otherwise; at a `!` command's, which it never saw, that is
+    the turn before it. Raises `RpcError` -32602 for a turn the chat does not hold, and for
+    the one that runs.
     """
     state = chat.state
     turns = state["turns"]
@@ -86,10 +87,11 @@ def fork_of(chat: Chat, turn_id: str, source_title: str) -> Made:
     points = _points_of(chat, copied)
     # A fork nobody talked in so far is still only the conversation it will be copied from.
     whole = chat.kept.resumed() or chat.kept.forked()
+    seen = chat.kept.newest_seen(copied)
+    point = None if seen is None else chat.kept.point_of(seen)
     forked = None
-    if whole is not None and turn_id in points:
-        conversation = whole.conversation
-        forked = ConversationPoint(conversation=conversation, point=points[turn_id])
+    if whole is not None and point is not None:
+        forked = ConversationPoint(conversation=whole.conversation, point=point)
     return Made(
         origin={"kind": FORK, "chat": chat.uri, "turnId": turn_id},
         turns=copied,
@@ -126,27 +128,51 @@ def side_chat_of(chat: Chat, source: Mapping[str, Any]) -> Made:
         origin["selection"] = plain(selection)
     return Made(
         origin=origin,
-        facts=facts_of(preamble=preamble_of(plain(turn), selection.get("text") or "")),
+        facts=facts_of(
+            preamble=preamble_of(
+                plain(turn), selection.get("text") or "", chat.kept.is_command(turn_id)
+            )
+        ),
     )
 
 
-def preamble_of(turn: State, selected: str) -> str:
-    """What the first prompt of a side chat is told: one turn, and what was picked out of it."""
-    said = "\n\n".join(
-        part["content"]
-        for part in turn["responseParts"]
-        if part.get("kind") == "markdown" and part.get("content")
-    )
+def preamble_of(turn: State, selected: str, command: bool = False) -> str:
+    """What the first prompt of a side chat is told: one turn, and what was picked out of it.
+
+    `command` says that the turn is a `!` command's: what it printed is its answer.
+    """
+    said = "\n\n".join(_printed_in(turn) if command else _answered_in(turn))
     if len(said) > LONGEST_PREAMBLE:
         said = "…" + said[-LONGEST_PREAMBLE:]
+    asked = "The person had run a command" if command else "The person had asked"
+    answer = "It printed" if command else "The answer was"
+    nothing = "It had printed nothing so far." if command else "Nothing had been answered so far."
     pieces = [
         "This conversation began beside another one, about one of its turns.",
-        f"The person had asked:\n{turn['message']['text']}",
-        f"The answer was:\n{said}" if said else "Nothing had been answered so far.",
+        f"{asked}:\n{turn['message']['text']}",
+        f"{answer}:\n{said}" if said else nothing,
     ]
     if selected:
         pieces.append(f"The person picked this out of it:\n{selected}")
     return "\n\n".join(pieces)
+
+
+def _answered_in(turn: State) -> Iterator[str]:
+    for part in turn["responseParts"]:
+        if part.get("kind") == "markdown" and part.get("content"):
+            yield part["content"]
+
+
+def _printed_in(turn: State) -> Iterator[str]:
+    for block in _blocks_of(turn):
+        if block.get("type") == "text":
+            yield block["text"]
+
+
+def _blocks_of(turn: State) -> Iterator[State]:
+    """What the calls of a turn hold (schema: ToolResultContent)."""
+    for part in turn["responseParts"]:
+        yield from (part.get("toolCall") or {}).get("content") or ()
 
 
 def _place_of(turns: Sequence[State], turn_id: str) -> int | None:
@@ -162,8 +188,13 @@ def _is_active(state: State, turn_id: str) -> bool:
     return active is not None and active["id"] == turn_id
 
 
-def _points_of(chat: Chat, turns: Sequence[State]) -> dict[str, str]:
-    """Where the copied turns ended, in the backend's names, for those it named."""
+def names_terminals(turns: Sequence[State]) -> bool:
+    """Whether a call of one of these turns (schema: Turn) names a terminal."""
+    return any(block.get("type") == "terminal" for turn in turns for block in _blocks_of(turn))
+
+
+def _points_of(chat: Chat, turns: Sequence[State]) -> dict[str, Point]:
+    """What is known of the copied turns: where they ended, or that they are commands."""
     points = chat.kept.points
     return {turn["id"]: points[turn["id"]] for turn in turns if turn["id"] in points}
 

@@ -83,7 +83,7 @@ class ChatMoves:
     def _check_chat(self, chat: Chat) -> None:
         session, state = session_of(chat), chat.state
         words = rooted(session.agent, state, session.default_chat)
-        if words is None and (chat.current is not None or "activeTurn" in state):
+        if words is None and (chat.runs or "activeTurn" in state):
             words = "it is running a turn"
         if words is not None:
             raise refused("notMovable", f"{chat.uri} cannot be moved: {words}")

@@ -6,10 +6,11 @@ woken by whoever asks for it; one whose conversation only its backend keeps has 
 first (`ahpd.sessions.channels`).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
+from twisted.internet.defer import succeed
 from twisted.logger import Logger
 
 from ahpd.chats.chat import Chat
@@ -243,17 +244,22 @@ class SessionRegistry:
             self.journals.drop(chat.uri, session_id(session.uri), {session.uri: [removed]})
         del self.open_chats[chat.uri]
         session.drop_chat(chat)
+        if self.world.left is not None:
+            self.world.left.chat_gone(chat.uri)
 
-    def drop(self, session: Session) -> None:
+    def drop(self, session: Session) -> Awaitable[None]:
         """Let go of a session and its chats, and say it. Their turns' ends were said.
 
         The conversations of its chats are hidden from the listing of what backends keep.
+        The answer is there when the programs of its terminals are gone, and never fails.
         Raises `RpcError` -32603 where the store keeps it all the same; then it stays.
         """
         with saving(session.uri):
             left = self.conversations_of(session)
             self.journals.apply(*self.conversations.dropped(session, left))
         self._let_go(session)
+        terminals = self.world.left
+        return succeed(None) if terminals is None else terminals.session_gone(session.uri)
 
     def conversations_of(self, session: Session) -> Sequence[str]:
         """What the chats of a session, closed ones too, have on its backend."""

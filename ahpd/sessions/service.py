@@ -22,12 +22,13 @@ from ahpd.chats.conversation import STOP_GRACE
 from ahpd.chats.history import tell_page
 from ahpd.chats.owner import IDLE_RELEASE, Surroundings
 from ahpd.chats.rows import summary_of
-from ahpd.chats.tasks import finished
+from ahpd.chats.tasks import Tasks, finished
 from ahpd.interfaces import (
     IAgent,
     IAttachments,
     IClients,
     IHostRecord,
+    IHostTerminals,
     ISessionStore,
     SessionRow,
 )
@@ -69,6 +70,7 @@ from ahpd.sessions.provisional import Provisional
 from ahpd.sessions.registry import SessionRegistry, is_default, session_of
 from ahpd.sessions.session import Session
 from ahpd.sessions.sleeping import SLEEP_AFTER, Sleeping
+from ahpd.sessions.terminals import SessionTerminals
 from ahpd.sessions.waking import load
 
 log = Logger()
@@ -90,8 +92,9 @@ class SessionsService(Service):
     `kept` is where sessions are kept, and is open. `sleep_after` seconds after anything
     happened in it, a session nobody watches is let go of, and woken when it is asked for;
     0 keeps all. `idle_release` is that of `Surroundings`. `upkeep` is the clock of what is
-    done behind what clients see: writing in batches, folding, sleeping. Raises
-    `StoreFailure` where what is kept cannot be read.
+    done behind what clients see: writing in batches, folding, sleeping. `terminals` is where
+    `!` commands run; without it such a message goes to the agent. Raises `StoreFailure` where
+    what is kept cannot be read.
     """
 
     def __init__(
@@ -111,12 +114,15 @@ class SessionsService(Service):
         sleep_after: float = SLEEP_AFTER,
         idle_release: float = IDLE_RELEASE,
         upkeep: IReactorTime | None = None,
+        terminals: IHostTerminals | None = None,
     ) -> None:
         self.setName("sessions")  # type: ignore[no-untyped-call]
         self._company: SessionCompany | None = None
         upkeep = clock if upkeep is None else upkeep
         milliseconds = partial(_milliseconds, now)
         self.journals = Journals(kept, store, upkeep, milliseconds, self._row)
+        tasks = Tasks()
+        self.terminals = SessionTerminals(terminals, store, tasks, upkeep, self.journals.apply)
         self._world = Surroundings(
             store=store,
             clock=clock,
@@ -124,12 +130,15 @@ class SessionsService(Service):
             ids=ids,
             delta_window=delta_window_ms / 1000,
             idle_release=idle_release,
+            tasks=tasks,
             attachments=attachments,
             note=self._note,
             facts=self.journals.facts,
             journal=self._journal,
             save=self._save,
             company=lambda: self._company,
+            terminals=terminals,
+            left=self.terminals,
         )
         self.attachments = attachments
         self._delete_closed = delete_closed
@@ -277,13 +286,14 @@ class SessionsService(Service):
         for chat in chats:  # what ends one chat's turn moves its session, which reads them all
             chat.cancel()
         left = self.registry.conversations_of(session)
-        self.registry.drop(session)
+        terminals = self.registry.drop(session)
         if self.attachments is not None:
             what = f"removing the attachments of {session.uri}"
             self._world.tasks.spawn(what, self.attachments.forget(session.uri))
         closing = [self._closing(chat) for chat in chats]
         for done in closing:
             await done
+        await terminals
         await self._listings.delete(session.agent.provider, left)
 
     def _closing(self, chat: Chat) -> "Deferred[None]":
@@ -372,6 +382,7 @@ class SessionsService(Service):
         self._catalogue.closing = True
         self._sleeping.stop()
         self._provisional.stop()
+        self.terminals.stop()
         self.company.stop()
         for chat in self.registry.chats():
             chat.interrupt()

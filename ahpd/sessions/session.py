@@ -23,7 +23,7 @@ from ahpd.sessions.client_tools import client_ids, fail_calls, fail_orphan, tool
 from ahpd.sessions.config import change_refused, chat_change_refused, own_values
 from ahpd.sessions.in_force import IN_FORCE, InForce, handed_on, in_force_of
 from ahpd.sessions.movable import DECIDES_MOVABLE, MovableChats
-from ahpd.sessions.naming import name_untitled, take_own_title
+from ahpd.sessions.naming import name_meanwhile, name_untitled, take_own_title
 from ahpd.sessions.read_state import couple_only_chat, couple_session
 from ahpd.sessions.summary import driving_chat
 
@@ -178,6 +178,10 @@ class Session:
     def turn_admitted(self, chat: str, message: State) -> None:
         """See `ChatOwner.turn_admitted`."""
         name_untitled(self, self.chats[chat], message)
+
+    def command_admitted(self, chat: str, command: str) -> None:
+        """See `ChatOwner.command_admitted`."""
+        name_meanwhile(self, self.chats[chat], command)
 
     def turn_handed(self) -> None:
         """The first one makes the session known, and then ready (AHP.txt, `session/ready`)."""
@@ -351,7 +355,7 @@ class Session:
     @property
     def at_rest(self) -> bool:
         """See `ahpd.sessions.entry.Listed.at_rest`."""
-        return not any(chat.is_open or chat.current for chat in self.chats.values())
+        return not any(chat.is_open or chat.runs for chat in self.chats.values())
 
     def close(self) -> None:
         """Let go of its own channels; its chats are closed by whoever closes it."""

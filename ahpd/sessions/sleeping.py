@@ -73,4 +73,4 @@ class Sleeping:
 
 def _works(chat: Chat) -> bool:
     """Whether something of the chat's ends with the process, or is under way."""
-    return chat.current is not None or chat.is_open or chat.in_use
+    return chat.runs or chat.is_open or chat.in_use

@@ -10,6 +10,7 @@ from typing import Final
 import attrs
 from twisted.logger import Logger
 
+from ahpd.chats.kept import Kept
 from ahpd.chats.rows import summary_of
 from ahpd.interfaces import ChannelRecord
 from ahpd.journal.recovery import (
@@ -66,7 +67,7 @@ def read_session(
         for words in channel.problems:
             log.warn("{channel}: {words}; passed over", channel=channel.channel, words=words)
         if not running_on:
-            ended(channel, resumable)
+            ended(channel, resumable and not _runs_command(channel))
         if channel.kind is _CHAT:
             chats[channel.channel] = channel
         else:
@@ -88,6 +89,16 @@ def read_session(
         gone=gone,
         changed=bool(gone) or any(channel.changed for channel in channels),
     )
+
+
+def _runs_command(channel: Recovered) -> bool:
+    """Whether the turn that ran is a command of the host's own, which no agent runs again."""
+    active = channel.state.get("activeTurn")
+    return active is not None and Kept(_unwritten, channel.facts).is_command(active["id"])
+
+
+def _unwritten(facts: Mapping[str, object]) -> None:
+    """What is only read is not written."""
 
 
 def _listed(state: State, chats: Mapping[str, Recovered]) -> list[Recovered]:

@@ -13,7 +13,8 @@ from typing import Any, Final, cast
 import attrs
 from zope.interface import implementer
 
-from ahpd.chats.chat import Chat, interrupted
+from ahpd.chats.admission import interrupted
+from ahpd.chats.chat import Chat
 from ahpd.chats.owner import Surroundings, TurnFailure
 from ahpd.chats.parts import call_in
 from ahpd.chats.turn import Turn

@@ -55,6 +55,9 @@ class Owner:
     def turn_admitted(self, chat, message):
         pass
 
+    def command_admitted(self, chat, command):
+        self.told.append(("command", command))
+
     async def prepare_turn(self, chat, request):
         if self.preparation is not None:
             return await self.preparation(request)

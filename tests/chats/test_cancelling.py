@@ -173,3 +173,18 @@ def test_a_start_sent_again_under_its_id_starts_no_second_turn(chat):
     assert chat.turn("first", "t1") == words
     assert chat.texts() == ["first"]
     assert len(chat.said("chat/turnStarted")) == 1
+
+
+def test_a_turn_started_while_a_stop_is_being_said_runs_behind_it(lone_chat):
+    chat = lone_chat()
+    chat.agent.then(scripts.never_ends)
+    stopped = chat.turn("one")
+
+    def answer(action):
+        if action["type"] == "chat/turnCancelled":
+            chat.turn("two")
+
+    chat.reader.on = answer
+    chat.stop(stopped)
+    assert chat.texts() == ["one", "two"]
+    assert [turn["state"] for turn in chat.turns] == ["cancelled", "complete"]

@@ -1,0 +1,1 @@
+"""Resource watches: channels that say what changed under a root (AHP.txt, `createResourceWatch`)."""
