@@ -22,11 +22,13 @@ import bench_delta
 import bench_fanout
 import bench_latency
 import bench_replay
+import bench_resources
 import bench_sessions
 import bench_snapshot
 import bench_start
 import bench_store
 import bench_stream
+import bench_terminals
 import bench_wake
 from report import Figure, NotMeasured, Skipped, print_figures, write_json
 
@@ -41,6 +43,8 @@ BENCHES: tuple[ModuleType, ...] = (
     bench_stream,
     bench_store,
     bench_wake,
+    bench_terminals,
+    bench_resources,
 )
 
 
