@@ -5,10 +5,16 @@ standard library's are.
 """
 
 import os
-from urllib.parse import quote_from_bytes, unquote_to_bytes, urlsplit
+import re
+from typing import Final
+from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 from ahpd.protocol.errors import invalid_params
 from ahpd.protocol.uris import scheme
+
+_THIS_MACHINE: Final = ("", "localhost")
+#: Where the query or the fragment of a URI begins.
+_SUFFIX: Final = re.compile(r"[?#]")
 
 
 def file_uri(path: str) -> str:
@@ -19,21 +25,27 @@ def file_uri(path: str) -> str:
 def path_of(uri: str) -> str | None:
     """The path a `file:` URI names on this machine; None for any other URI.
 
-    One that names another machine, a relative path or a NUL names no path here.
+    One that names another machine, a relative path or a NUL names no path here. A query or
+    a fragment, which says where in a file, is passed over.
     """
     if scheme(uri) != "file":
         return None
-    try:
-        parts = urlsplit(uri)
-    except ValueError:  # a broken IPv6 address as its machine
-        return None
-    if parts.netloc not in ("", "localhost") or not parts.path.startswith("/"):
+    machine, path = _parts(_SUFFIX.split(uri[len("file:") :], maxsplit=1)[0])
+    if machine.lower() not in _THIS_MACHINE or not path.startswith("/"):
         return None
     try:
-        raw = unquote_to_bytes(parts.path)
+        raw = unquote_to_bytes(path)
         return None if b"\0" in raw else os.fsdecode(raw)
     except UnicodeEncodeError:  # a lone surrogate is no text
         return None
+
+
+def _parts(rest: str) -> tuple[str, str]:
+    """The machine and the path of what stands behind `file:`, every character as it is."""
+    if not rest.startswith("//"):
+        return "", rest
+    machine, slash, path = rest[2:].partition("/")
+    return machine, slash + path
 
 
 def named_path(uri: str) -> str:
@@ -49,17 +61,14 @@ def named_path(uri: str) -> str:
     if scheme(uri) != "file":
         raise invalid_params(f"{uri!a} is no file: URI")
     rest = uri[len("file:") :]
-    machine, path = "", rest
-    if rest.startswith("//"):
-        machine, slash, path = rest[2:].partition("/")
-        path = slash + path
+    machine, path = _parts(rest)
     for mark, part in (("?", "query"), ("#", "fragment")):
         if mark in rest:
             raise invalid_params(
                 f"{uri!a} has a {part}, which no file has;"
                 f" a {mark} in a name is written {quote_from_bytes(mark.encode())}"
             )
-    if machine.lower() not in ("", "localhost"):
+    if machine.lower() not in _THIS_MACHINE:
         raise invalid_params(
             f"{uri!a} names a file of another machine, {machine!a};"
             " one of this machine is file:///PATH"

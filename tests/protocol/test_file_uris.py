@@ -33,6 +33,11 @@ def test_every_path_comes_back_from_its_uri(raw):
         ("https:///a", None),
         ("/a", None),
         ("", None),
+        ("file:///a\nb", "/a\nb"),
+        ("file:///a\tb\r", "/a\tb\r"),
+        ("file:///a.py#L3", "/a.py"),
+        ("file:///a?b#c", "/a"),
+        ("file://LOCALHOST/a", "/a"),
     ],
 )
 def test_only_a_path_of_this_machine_is_one(uri, path):
