@@ -21,13 +21,9 @@ from ahpd.protocol import State
 from ahpd.protocol.reducers import REDUCERS
 from ahpd.protocol.text import plain
 from ahpd.protocol.uris import ROOT, ChannelKind, canonical, kind_of
-from ahpd.testing.differences import (
-    first_difference,
-    holds_more,
-    scrollback_excess,
-    terminal_difference,
-)
+from ahpd.testing.differences import first_difference
 from ahpd.testing.frames import FrameChecker
+from ahpd.testing.scrollback import holds_more, scrollback_excess, terminal_difference
 from ahpd.wire.codec import Frame, decode, encode
 from ahpd.wire.jsonrpc import Response
 

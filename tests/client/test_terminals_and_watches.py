@@ -5,7 +5,7 @@ from twisted.internet.defer import Deferred
 
 from ahpd.protocol.text import plain
 from ahpd.testing.client import ProbeClient
-from ahpd.testing.differences import SCROLLBACK
+from ahpd.testing.scrollback import SCROLLBACK
 
 from .conftest import ScriptedHost
 
@@ -114,8 +114,8 @@ def test_a_late_subscriber_may_read_the_newest_alone(flooded):
         (LONG[-SCROLLBACK - 1 :], "200001 characters"),
         (LONG[:SCROLLBACK], r"content\[0\]\.value"),
         (LONG[-SCROLLBACK:-1], r"content\[0\]\.value"),
-        (LONG[-100:], "content was cut to 100 characters"),
-        ("", "content was cut to 0 characters"),
+        (LONG[-100:], "which left 100 characters"),
+        ("", "which left 0 characters"),
     ],
 )
 def test_a_late_subscriber_that_reads_anything_else_is_found(flooded, content, words):

@@ -3,19 +3,8 @@
 from ahpd.protocol.actions import ACTIONS
 from ahpd.protocol.methods import COMMANDS, NOTIFICATIONS
 
-from .values import (
-    CHANNELS,
-    FILES,
-    HOMES,
-    ODD_URIS,
-    RUDE_WATCH,
-    TOKENS,
-    Maker,
-    Token,
-    broken,
-    nested,
-    text_of,
-)
+from .names import CHANNELS, FILES, HOMES, ODD_URIS, RUDE_WATCH
+from .values import TOKENS, Maker, Token, broken, nested, text_of
 
 CLIENT_ACTIONS = [spec for spec in ACTIONS.values() if spec.client_dispatchable]
 HOST_ACTIONS = [spec for spec in ACTIONS.values() if not spec.client_dispatchable]

@@ -23,8 +23,8 @@ from ahpd.transports.memory import pair
 from ahpd.wire.codec import Frame, decode, encode
 
 from .fence import FENCE, Watches, fenced_files
+from .names import EXTRA, GONE, HEALTHY, HOMES, ONE, RUDE_WATCH, SHELL, TOOL, TWO
 from .oracle import SILENCE, expected_answer
-from .values import EXTRA, GONE, HEALTHY, HOMES, ONE, RUDE_WATCH, SHELL, TOOL, TWO
 
 MESSAGE = {"text": "hello", "origin": {"kind": "user"}}
 STARTED = "2026-01-01T00:00:00.000Z"

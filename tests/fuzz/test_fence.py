@@ -11,8 +11,9 @@ from ahpd.interfaces import Wanted, WatchRequest
 from ahpd.protocol.errors import RpcError
 
 from .fence import FENCE, FENCED, Watches, fenced_files
+from .names import ODD_URIS
 from .profile import examples, marks, steps
-from .values import ODD_URIS, text_of
+from .values import text_of
 
 pytestmark = marks
 

@@ -15,9 +15,10 @@ from ahpd.protocol.methods import COMMANDS
 from ahpd.protocol.uris import ROOT
 
 from .messages import SERVED, STRANGE_METHODS, call, params_of
+from .names import ONE
 from .profile import examples, marks, steps
 from .rig import MESSAGE, STARTED, Rig
-from .values import EXTREMES, ONE, broken, text_of
+from .values import EXTREMES, broken, text_of
 
 pytestmark = marks
 

@@ -1,15 +1,21 @@
 """Two states of a terminal: what a host may have dropped without a word, and nothing else."""
 
 import copy
+from unittest import mock
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ahpd.testing.differences import (
+from ahpd.protocol.reducers.terminal import reduce
+from ahpd.protocol.text import plain
+from ahpd.terminals.scrollback import Scrollback
+from ahpd.testing import scrollback
+from ahpd.testing.differences import first_difference
+from ahpd.testing.scrollback import (
+    OVERCUT,
     SCROLLBACK,
     SCROLLBACK_PARTS,
-    first_difference,
     holds_more,
     scrollback_excess,
     terminal_difference,
@@ -56,7 +62,7 @@ def ends(told, characters):
     return {**kept, "content": content}
 
 
-@pytest.mark.parametrize("characters", [SCROLLBACK, SCROLLBACK - 1, SCROLLBACK // 2 + 10])
+@pytest.mark.parametrize("characters", [SCROLLBACK, SCROLLBACK - 1, SCROLLBACK - OVERCUT + 1])
 def test_the_newest_of_what_was_said_is_enough(characters):
     kept = ends(TOLD, characters)
     assert terminal_difference(TOLD, kept) is None
@@ -78,7 +84,25 @@ def test_parts_that_are_too_many_may_be_gone():
     many = state(*(command(number, "") for number in range(SCROLLBACK_PARTS + 5)))
     kept = {**many, "content": many["content"][5:]}
     assert terminal_difference(many, kept) is None
-    assert "content was cut to" in terminal_difference(many, {**many, "content": []})
+    for gone in (6, 100, len(many["content"])):
+        kept = {**many, "content": many["content"][gone:]}
+        assert "more than had to go" in terminal_difference(many, kept)
+
+
+def test_a_part_whose_command_line_alone_is_too_much_may_be_gone():
+    told = state(
+        text("a"),
+        command(1, "b", commandLine="x" * SCROLLBACK),
+        command(2, "c", commandLine="yz"),
+        text("$ "),
+    )
+    assert terminal_difference(told, {**told, "content": told["content"][2:]}) is None
+    assert "command lines" in scrollback_excess({**told, "content": told["content"][1:]})
+    assert scrollback_excess({**told, "content": told["content"][1:2]}) is None
+    # A cut to where it can be read from takes what is near, and no more.
+    assert terminal_difference(told, {**told, "content": told["content"][3:]}) is None
+    far = changed(told, 2, output="c" * (OVERCUT + 1))
+    assert terminal_difference(far, {**far, "content": far["content"][3:]}) is not None
 
 
 def test_what_is_short_is_whole():
@@ -106,9 +130,9 @@ KEPT = ends(TOLD, SCROLLBACK)
         ({**KEPT, "title": "other"}, "title is"),
         ({**KEPT, "cols": 81}, "cols is 80 and 81"),
         ({**KEPT, "isPty": True}, "isPty is absent"),
-        ({**KEPT, "content": []}, "content was cut to 0 characters in 0 parts"),
-        ({**KEPT, "content": KEPT["content"][1:]}, "content was cut to 2 characters in 1 part"),
-        (ends(TOLD, SCROLLBACK // 2 - 100), "content was cut to"),
+        ({**KEPT, "content": []}, "was cut, which left 0 characters in 0 parts"),
+        ({**KEPT, "content": KEPT["content"][1:]}, "which left 2 characters in 1 part"),
+        (ends(TOLD, SCROLLBACK - OVERCUT), "more than had to go was cut"),
         # The front is cut, never the end.
         ({**KEPT, "content": KEPT["content"][:-1]}, "content[2]"),
         (changed(KEPT, 0, output=LONG[:SCROLLBACK]), "content[1].output"),
@@ -117,7 +141,7 @@ KEPT = ends(TOLD, SCROLLBACK)
         # Of what is left nothing else may be another.
         (changed(KEPT, 0, exitCode=1), "content[1].exitCode"),
         (changed(KEPT, 0, commandLine="run"), "content[1].commandLine"),
-        (changed(KEPT, 0, type="unclassified"), "content was cut to"),
+        (changed(KEPT, 0, type="unclassified"), "content[1]"),
         (changed(KEPT, 1, value=""), "content[2].value"),
         (changed(KEPT, 1, value=" "), "content[2].value"),
         # Nobody invents what was not said.
@@ -147,7 +171,7 @@ PARTS = st.lists(
 
 
 @settings(deadline=None)
-@given(PARTS, st.integers(SCROLLBACK // 2 + 100, SCROLLBACK), st.data())
+@given(PARTS, st.integers(SCROLLBACK - OVERCUT + 1, SCROLLBACK), st.data())
 def test_any_ending_is_taken_and_any_other_change_of_it_is_found(parts, characters, data):
     told = state(text(LONG), *parts)
     kept = ends(told, characters)
@@ -161,3 +185,39 @@ def test_any_ending_is_taken_and_any_other_change_of_it_is_found(parts, characte
         spoilt += "\0"
     if spoilt != part[key]:
         assert terminal_difference(told, changed(kept, index, **{key: spoilt})) is not None
+
+
+OUTPUT = st.one_of(
+    st.text(alphabet="ab\n\x1b[]0;m\x07é", min_size=1, max_size=400),
+    st.integers(1, 3000).map(lambda count: "x" * count),
+    st.integers(1, 30).map(lambda count: "line\n" * count),
+    st.integers(1, 60).map(lambda count: "\x1b[31m" * count),
+)
+SAID = st.one_of(
+    OUTPUT.map(lambda printed: {"type": "terminal/data", "data": printed}),
+    OUTPUT.map(lambda printed: {"type": "terminal/data", "data": printed}),
+    st.tuples(st.integers(0, 5), st.integers(0, 700)).map(
+        lambda pair: {
+            "type": "terminal/commandExecuted",
+            "commandId": str(pair[0]),
+            "commandLine": "l" * pair[1],
+            "timestamp": 1,
+        }
+    ),
+    st.integers(0, 5).map(
+        lambda number: {"type": "terminal/commandFinished", "commandId": str(number)}
+    ),
+    st.just({"type": "terminal/cleared"}),
+)
+
+
+@settings(deadline=None)
+@given(st.lists(SAID, max_size=40))
+def test_what_a_host_takes_away_is_what_may_be_missing(actions):
+    told, kept, host = state(), state(), Scrollback(1000, 8)
+    with mock.patch.multiple(scrollback, SCROLLBACK=1000, SCROLLBACK_PARTS=8):
+        for action in actions:
+            told, kept = reduce(told, action), reduce(kept, action)
+            host.trim(kept["content"])
+            assert scrollback_excess(plain(kept)) is None
+            assert terminal_difference(plain(told), plain(kept)) is None
