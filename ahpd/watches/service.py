@@ -11,6 +11,7 @@ from ahpd.channels.store import ChannelStore
 from ahpd.interfaces import IResources, WatchRequest
 from ahpd.protocol.client_uris import is_client_uri, unwrapped
 from ahpd.protocol.errors import (
+    INVALID_PARAMS,
     METHOD_NOT_FOUND,
     NOT_FOUND,
     PERMISSION_DENIED,
@@ -24,6 +25,8 @@ from ahpd.watches.channels import MOST_WATCHES, WatchChannels
 from ahpd.watches.names import channel_of
 
 _FOLDER: Final = "directory"
+#: What a read is asked with that is to say no more than whether it may be.
+_NO_BYTES: Final = {"ahpd.range": {"length": 0}}
 
 
 class ResourceWatches(Service):
@@ -67,22 +70,28 @@ class ResourceWatches(Service):
 
     async def _check(self, root: str) -> None:
         """Raise `RpcError` unless the root is there and may be read."""
+        is_read = False
         try:
             found = await self._asked("resourceResolve", root)
             if found is not None and found["type"] == _FOLDER:
                 await self._asked("resourceList", root)
+            elif found is not None:
+                is_read = True
+                await self._asked("resourceRead", root, _meta=_NO_BYTES)
         except RpcError as error:
+            if is_read and error.code == INVALID_PARAMS:
+                return  # a pipe or a device: there, and nothing to be read
             if error.code == NOT_FOUND:
                 raise RpcError(NOT_FOUND, f"Resource not found: {root}") from error
             if error.code == PERMISSION_DENIED:
                 raise permission_denied(f"Permission denied: {root}") from error
             raise
 
-    async def _asked(self, method: str, root: str) -> dict[str, object] | None:
+    async def _asked(self, method: str, root: str, **more: object) -> dict[str, object] | None:
         """An answer; None of a provider that has no such question."""
         try:
             answer: dict[str, object] = await self._resources.ask(
-                method, {"channel": ROOT, "uri": root}
+                method, {"channel": ROOT, "uri": root, **more}
             )
         except RpcError as error:
             if error.code == METHOD_NOT_FOUND:

@@ -83,6 +83,58 @@ def test_a_text_that_is_over_is_a_string_unless_it_is_long():
     assert len(long.pieces) == 2
 
 
+@settings(deadline=None, max_examples=200)
+@given(
+    st.text(max_size=5),
+    st.lists(
+        st.one_of(
+            st.tuples(
+                st.just("append"), st.text(max_size=5), st.sampled_from([1, 1, 9_000, 70_000])
+            ),
+            st.tuples(st.just("drop"), st.integers(-1, 200_000)),
+            st.tuples(st.just("drop"), st.integers(0, 4)),
+            st.tuples(st.sampled_from(["read", "pieces", "copy"])),
+        ),
+        max_size=20,
+    ),
+    st.integers(-3, 30),
+    st.integers(-3, 30),
+)
+def test_what_is_dropped_is_gone_from_the_front(first, steps, start, stop):
+    text, whole = GrowingText(first), first
+    for step in steps:
+        match step:
+            case ("append", piece, times):
+                text.append(piece * times)
+                whole += piece * times
+            case ("drop", count):
+                text.drop(count)
+                whole = whole[max(0, count) :]
+            case ("read",):
+                assert str(text) == whole
+            case ("pieces",):
+                assert "".join(text.pieces) == whole
+            case ("copy",):
+                other = text.copy()
+                text.append("gone")
+                text.drop(1)
+                text = other
+        assert len(text) == len(whole)
+        assert text.between(start, stop) == whole[max(0, start) : max(0, stop)]
+    assert text == whole
+    assert "".join(text.pieces) == whole
+
+
+def test_a_text_that_moves_on_keeps_few_pieces_and_little_else():
+    text = GrowingText()
+    for _ in range(1_000_000):
+        text.append("x")
+        text.drop(len(text) - 200_000)
+    assert len(text) == 200_000
+    assert len(text._pieces) < 65_536 + 31
+    assert sum(map(len, text._pieces)) <= 200_000 + 65_536
+
+
 def test_it_cannot_be_a_key():
     with pytest.raises(TypeError):
         hash(GrowingText("a"))

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import random
 import shutil
 import sys
 import time
@@ -352,6 +353,61 @@ async def test_what_is_made_while_a_folder_is_first_looked_into_is_not_missed(ro
     await in_thread(reactor)(make)
     now = listing(root)
     await batches.until(lambda: _adds_up(batches, {"": True}, now))
+    await watch_.release()
+
+
+@linux
+@watched
+async def test_a_storm_of_renames_adds_up(root):
+    for number in range(50):
+        (root / f"d{number % 5}").mkdir(exist_ok=True)
+        (root / f"d{number % 5}" / f"f{number}").write_text("x")
+    held = listing(root)
+    watch_, batches = await watch(root, watcher=watching(pace=EAGER))
+
+    def rename():
+        chosen = random.Random(7)
+        for _ in range(3000):
+            folders = [each for each in root.iterdir() if each.is_dir()]
+            source = chosen.choice(folders)
+            if chosen.random() < 0.1:
+                source.rename(root / f"d{chosen.randrange(10_000)}")
+            else:
+                for file in list(source.iterdir())[:1]:
+                    file.rename(chosen.choice(folders) / f"f{chosen.randrange(60)}")
+
+    await in_thread(reactor)(rename)
+    now = listing(root)
+    await batches.until(lambda: _adds_up(batches, held, now))
+    await watch_.release()
+
+
+@linux
+@pytest.mark.long
+@watched
+async def test_a_hundred_thousand_files_are_watched(root):
+    def make():
+        for number in range(10_000):
+            folder = root / f"d{number % 100}" / f"e{number}"
+            folder.mkdir(parents=True)
+            for name in range(10):
+                (folder / f"f{name}").touch()
+
+    await in_thread(reactor)(make)
+    held = listing(root)
+    watch_, batches = await watch(root, watcher=watching(pace=EAGER))
+
+    def change():
+        for number in range(10_000):
+            (root / f"d{number % 100}" / f"e{number}" / "f0").write_text("x")
+        for number in range(50):
+            shutil.rmtree(root / f"d{number}")
+
+    await in_thread(reactor)(change)
+    now = listing(root)
+    await batches.until(lambda: _adds_up(batches, held, now))
+    kept = {path for change_, path in batches.all if change_ == "updated"} & now.keys()
+    assert len(kept) == 5000
     await watch_.release()
 
 

@@ -39,7 +39,10 @@ class FakeResources:
     def __init__(self):
         self.watchers = []
         self.asked = []
-        self.answers = {"resourceResolve": {"uri": "file:///work", "type": "file"}}
+        self.answers = {
+            "resourceResolve": {"uri": "file:///work", "type": "file"},
+            "resourceRead": {"data": "", "encoding": "utf-8"},
+        }
         self.attached = None  # a Deferred holds the attaching up
         self.refusal = None
         self.unwatched = None
@@ -126,6 +129,20 @@ def test_a_folder_is_asked_for_its_names_as_it_has_to_be_readable(watches):
     watches.resources.answers["resourceResolve"]["type"] = "directory"
     watches.resources.answers["resourceList"] = RpcError(-32009, "no")
     assert watches.create() == (-32009, "Permission denied: file:///work")
+
+
+@pytest.mark.parametrize(
+    ("error", "found"),
+    [
+        (RpcError(-32009, "no"), (-32009, "Permission denied: file:///work")),
+        (RpcError(-32008, "went"), (-32008, "Resource not found: file:///work")),
+        (RpcError(-32602, "a pipe"), CHANNEL),
+        (RpcError(METHOD_NOT_FOUND, "no such question"), CHANNEL),
+    ],
+)
+def test_a_file_is_asked_for_nothing_but_whether_it_is_readable(watches, error, found):
+    watches.resources.answers["resourceRead"] = error
+    assert watches.create() == found
 
 
 @pytest.mark.parametrize(

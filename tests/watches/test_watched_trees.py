@@ -1,5 +1,6 @@
 """Whatever happens to files, what is said adds up to what is there."""
 
+import errno
 import os
 import shutil
 import sys
@@ -11,6 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ahpd.protocol.globs import WatchFilter
+from ahpd.resources.watching import tree as tree_module
+from ahpd.resources.watching.changes import Changes, Kind
 from ahpd.resources.watching.hints import Inotify, NoHints
 from ahpd.resources.watching.tree import Tree
 from tests.watches.conftest import Driven, NoReactor, folded, listing, uri_of
@@ -134,8 +137,39 @@ class Place:
         (self.root / "new").write_text("x")
 
 
-def tree_of(place, hints):
-    return Tree(str(place.root), uri_of(place.root), True, WatchFilter(), hints)
+#: Whether a watch is recursive, what it includes and what it excludes.
+WHOLE = (True, None, ())
+SCOPES = [
+    WHOLE,
+    (False, None, ()),
+    (True, None, ("sub",)),
+    (True, None, ("**/a", "new/*")),
+    (True, ("**/b",), ()),
+    (True, ("sub/**", "a"), ("**/new",)),
+    (False, ("[ab]",), ()),
+]
+
+
+def tree_of(place, hints, scope=WHOLE):
+    recursive, includes, excludes = scope
+    return Tree(
+        str(place.root), uri_of(place.root), recursive, WatchFilter(includes, excludes), hints
+    )
+
+
+def in_scope(found, scope):
+    """What a watch of this scope tells of: said once more, the long way round."""
+    recursive, includes, excludes = scope
+    included, excluded = WatchFilter(includes), WatchFilter(excludes=excludes)
+
+    def told(path):
+        above = path.split("/")
+        parents = ["/".join(above[:length]) for length in range(1, len(above) + 1)]
+        if not recursive and len(above) > 1:
+            return False
+        return included.reports(path) and all(map(excluded.reports, parents))
+
+    return {path: folder for path, folder in found.items() if path == "" or told(path)}
 
 
 def marks(root):
@@ -148,8 +182,8 @@ def marks(root):
     return found
 
 
-def check_bursts(bursts, driven, place, **options):
-    held = listing(place.root)
+def check_bursts(bursts, driven, place, scope=WHOLE, **options):
+    held = in_scope(listing(place.root), scope)
     for burst in bursts:
         before, was = dict(held), marks(place.root)
         said = []
@@ -161,7 +195,7 @@ def check_bursts(bursts, driven, place, **options):
             else:
                 place.do(what, *arguments)
         said += driven.look(**options)
-        now = listing(place.root)
+        now = in_scope(listing(place.root), scope)
         held = folded(held, said, now)
         assert held == now
         changes = {}
@@ -171,7 +205,7 @@ def check_bursts(bursts, driven, place, **options):
             if path in before and before[path] is not is_folder:
                 assert "deleted" in changes[path], f"{path} is another kind of thing"
         for path, mark in marks(place.root).items():
-            if path in was and was[path] != mark:
+            if path in now and path in was and was[path] != mark:
                 assert path in changes, f"{path} is not what it was"
 
 
@@ -180,17 +214,18 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="there is no inotify"
 
 @linux
 @settings(max_examples=150, deadline=None)
-@given(bursts)
-def test_what_is_said_adds_up_to_what_is_there(bursts):
+@given(bursts, st.sampled_from(SCOPES))
+def test_what_is_said_adds_up_to_what_is_there(bursts, scope):
     with tempfile.TemporaryDirectory() as folder:
         place = Place(folder)
         hints = Inotify(NoReactor(), lambda: None)
-        driven = Driven(tree_of(place, hints), hints)
+        driven = Driven(tree_of(place, hints, scope), hints)
         try:
-            check_bursts(bursts, driven, place, unheard=True)
+            check_bursts(bursts, driven, place, scope, unheard=True)
         finally:
             driven.tree.close()
             assert hints._places == {}
+            assert driven.tree._size == 0
             hints.close()
 
 
@@ -220,3 +255,140 @@ def test_where_nobody_tells_of_anything_looking_is_enough(bursts):
             check_bursts(bursts, driven, place, unheard=True)
         finally:
             driven.tree.close()
+
+
+@linux
+def test_a_queue_that_runs_over_says_so_and_everything_is_looked_at(tmp_path):
+    most = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
+    if most > 50_000:
+        pytest.skip("the kernel's queue is too long to be filled")
+    place, lost = Place(tmp_path), []
+    hints = Inotify(NoReactor(), lambda: lost.append(True))
+    driven = Driven(tree_of(place, hints), hints)
+    held = listing(place.root)
+    for number in range(most // 2):
+        (place.root / "sub" / f"f{number}").touch()  # two things to tell, or three
+    (place.root / "late" / "deep").mkdir(parents=True)
+    (place.root / "sub" / "a").write_text("changed")
+    hints.doRead()
+    while not lost:
+        hints.doRead()
+    said = driven.look(everything=True)
+    now = listing(place.root)
+    assert folded(held, said, now) == now
+    assert ("updated", "sub/a") in said
+    assert len(lost) == 1
+    driven.tree.close()
+    hints.close()
+
+
+def test_a_folder_that_could_not_be_read_is_not_taken_for_empty(tmp_path, monkeypatch):
+    place = Place(tmp_path)
+    driven = Driven(tree_of(place, NoHints()), NoHints())
+    real = tree_module.seen_in
+
+    def failing(path, **options):
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(tree_module, "seen_in", failing)
+    (place.root / "sub" / "new").write_text("x")
+    assert driven.look(unheard=True) == []
+    monkeypatch.setattr(tree_module, "seen_in", real)
+    assert ("added", "sub/new") in driven.look(unheard=True)
+    driven.tree.close()
+
+
+def test_past_what_a_watch_may_hold_the_rest_is_watched_on(tmp_path):
+    place = Place(tmp_path)
+    tree = Tree(str(place.root), uri_of(place.root), True, WatchFilter(), NoHints(), most=5)
+    driven = Driven(tree, NoHints())
+    for number in range(5):
+        (place.root / f"f{number}").write_text("x")
+    added = [path for change, path in driven.look(unheard=True) if change == "added"]
+    assert len(added) == 1
+    shutil.rmtree(place.root / "sub")
+    assert ("deleted", "sub") in driven.look(unheard=True)
+    driven.look(unheard=True)
+    assert len(driven.tree._top.entries[""].entries) == 4
+    driven.tree.close()
+
+
+@linux
+def test_a_folder_closed_to_us_is_left_out_until_it_is_opened(tmp_path, monkeypatch):
+    place = Place(tmp_path)
+    hints = Inotify(NoReactor(), lambda: None)
+    add, closed = hints.add, [str(place.root / "sub")]
+
+    def denied(path, held, **options):
+        if path in closed:
+            raise OSError(errno.EACCES, "Permission denied")
+        add(path, held, **options)
+
+    monkeypatch.setattr(hints, "add", denied)
+    driven = Driven(tree_of(place, hints), hints)
+    (place.root / "sub" / "new").write_text("x")
+    assert driven.look() == []
+    closed.clear()
+    (place.root / "sub").chmod(0o711)
+    assert driven.look() == [
+        ("added", "sub/a"),
+        ("added", "sub/b"),
+        ("added", "sub/new"),
+        ("updated", "sub"),
+    ]
+    driven.tree.close()
+    hints.close()
+
+
+@linux
+def test_a_root_that_is_listened_to_no_more_is_found_out_at_the_next_look(tmp_path):
+    place = Place(tmp_path)
+    hints = Inotify(NoReactor(), lambda: None)
+    driven = Driven(tree_of(place, hints), hints)
+    hints.drop(driven.tree._top.entries[""])
+    driven.look()
+    (place.root / "new").mkdir()
+    assert driven.look() == []
+    assert ("added", "new") in driven.look(unheard=True)
+    (place.root / "newer").mkdir()
+    assert driven.look() == [("added", "newer")]
+    driven.tree.close()
+    hints.close()
+
+
+FILE, FOLDER = Kind.FILE, Kind.FOLDER
+
+
+@pytest.mark.parametrize(
+    ("notes", "said"),
+    [
+        ([(None, FILE)], ["added"]),
+        ([(FILE, None)], ["deleted"]),
+        ([(FILE, FILE)], ["updated"]),
+        ([(FOLDER, FOLDER)], ["updated"]),
+        ([(None, FILE), (FILE, FILE)], ["added"]),
+        ([(None, FILE), (FILE, None)], []),
+        ([(None, FILE), (FILE, None), (None, FILE)], ["added"]),
+        ([(FILE, None), (None, FILE)], ["updated"]),
+        ([(FILE, FILE), (FILE, None)], ["deleted"]),
+        ([(FILE, None), (None, FOLDER)], ["deleted", "added"]),
+        ([(FILE, None), (None, FOLDER), (FOLDER, None)], ["deleted"]),
+        ([(FILE, None), (None, FOLDER), (FOLDER, None), (None, FILE)], ["updated"]),
+        ([(None, FOLDER), (FOLDER, None), (None, FILE)], ["added"]),
+    ],
+)
+def test_what_is_said_of_one_name_is_what_all_that_happened_came_to(notes, said):
+    changes = Changes()
+    for before, now in notes:
+        changes.note("a", before, now)
+    assert [each["type"] for each in changes.take(str)] == said
+    assert changes.take(str) == []
+
+
+def test_changes_are_said_so_that_no_folder_comes_after_what_is_in_it():
+    changes = Changes()
+    for path in ("b/c/d", "b", "b-", "b/c"):
+        changes.note(path, None, FILE)
+    for path in ("x/y", "x"):
+        changes.note(path, FILE, None)
+    assert [each["uri"] for each in changes.take(str)] == ["x/y", "x", "b", "b-", "b/c", "b/c/d"]

@@ -1,20 +1,24 @@
 """`createResourceWatch` and its channel as a client of a host has them."""
 
 import shutil
+import sys
 
 import pytest
+import pytest_twisted
+from twisted.internet import reactor
 from twisted.internet.task import Clock
 
 from ahpd.interfaces import WatchRequest
 from ahpd.protocol.errors import RpcError
 from ahpd.resources.files.provider import FileResources
 from ahpd.resources.watching.files import FileWatcher
+from ahpd.testing.daemon import Daemon
 from ahpd.testing.host import MemoryHost
 from ahpd.testing.served_files import serve_files
 from ahpd.threads import in_thread
 from ahpd.watches.channels import GRACE
 from ahpd.watches.names import channel_of, request_of
-from tests.watches.conftest import uri_of
+from tests.watches.conftest import folded, listing, uri_of
 
 ROOT = "ahp-root://"
 #: Without a reactor that hears of files, they are looked at every two seconds.
@@ -185,3 +189,31 @@ def test_a_watch_over_a_clients_files_says_what_that_client_says(host, client):
     client.unsubscribe(channel)
     host.advance(GRACE)
     assert [watch for watch in files.watches.values() if watch.subscribed] == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there is no inotify")
+@pytest_twisted.ensureDeferred
+async def test_a_daemon_says_a_burst_over_its_socket_and_ends_with_watches_attached(tmp_path):
+    watched = tmp_path / "watched"
+    (watched / "sub").mkdir(parents=True)
+    async with Daemon(reactor, tmp_path / "daemon", "--port", "0") as daemon:
+        client = await daemon.connect("c1", ROOT)
+        params = {"uri": uri_of(watched), "recursive": True}
+        made = await client.request("createResourceWatch", channel=ROOT, **params)
+        channel = made["channel"]
+        await client.subscribe(channel)
+        held = listing(watched)
+        for number in range(500):
+            (watched / "sub" / f"f{number}").write_text("x")
+        (watched / "sub").rename(watched / "renamed")
+        now = listing(watched)
+
+        def adds_up():
+            changes = [
+                (kind, uri.removeprefix(uri_of(watched)).lstrip("/"))
+                for batch in said(client, channel)
+                for kind, uri in batch
+            ]
+            return folded(held, changes, now) == now or None
+
+        await daemon.until(adds_up, "the batches add up to what is there")

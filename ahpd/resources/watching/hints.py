@@ -37,12 +37,7 @@ _MASK: Final = int(
     | flags.EXCL_UNLINK
 )
 _ANEW: Final = int(
-    flags.CREATE
-    | flags.MOVED_TO
-    | flags.DELETE_SELF
-    | flags.MOVE_SELF
-    | flags.UNMOUNT
-    | flags.IGNORED
+    flags.CREATE | flags.MOVED_TO | flags.DELETE_SELF | flags.MOVE_SELF | flags.UNMOUNT
 )
 _IGNORED: Final = int(flags.IGNORED)
 _OVERFLOW: Final = int(flags.Q_OVERFLOW)

@@ -178,6 +178,8 @@ class Tree:
             if folder.gone:
                 continue
             found = self._found_in(folder) if self._listen(folder) else {}
+            if found is None:
+                continue
             for name in [name for name in folder.entries if name not in found]:
                 self._forget(folder, name)
             for name, now in found.items():
@@ -279,12 +281,23 @@ class Tree:
     def _place(self, folder: Folder) -> str:
         return f"{self.root.rstrip('/')}/{folder.path}" if folder.path else self.root
 
-    def _found_in(self, folder: Folder) -> Mapping[str, Seen]:
+    def _found_in(self, folder: Folder) -> Mapping[str, Seen] | None:
+        """What is in a folder now; None where nobody could tell, and it is asked for again."""
         try:
             return seen_in(self._place(folder), follow=not folder.path)
         except OSError as error:
-            self._cannot_read(folder, error)
-            return {}
+            if error.errno in GONE | DENIED:
+                self._cannot_read(folder, error)
+                return {}
+            if self._starting:
+                raise
+            self._unheard[folder] = None
+            log.warn(
+                "{place} could not be read: {why}",
+                place=shown(self._place(folder)),
+                why=error.strerror,
+            )
+            return None
 
     def _listen(self, folder: Folder) -> bool:
         """Listen to a folder as it is now; False where it is gone or closed to us."""
