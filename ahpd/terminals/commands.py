@@ -64,10 +64,11 @@ class Commands:
         if self._running:
             return []
         self._running = True
-        shown = self._echo.end()
-        known = line if line is not None else self._line
+        if line is None:
+            line = self._line if self._line is not None else self._echo.line()
         self._line = None
-        return [CommandStarted(known if known is not None else shown)]
+        self._echo.end()
+        return [CommandStarted(line)]
 
     def _over(self, code: int | None) -> list[Said]:
         """The command that runs is finished; nothing where none does.

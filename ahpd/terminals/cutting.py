@@ -25,9 +25,13 @@ _KINDS: Final = {
 
 #: Controls that are obeyed inside a sequence and leave it as it is.
 _INSIDE: Final = r"\x00-\x17\x19\x1c-\x1f\x7f"
+#: What breaks a sequence off and goes with it: terminals do not draw it.
+_BREAKS: Final = "\x18\x1a\xa0-\U0010ffff"
 _KIND: Final = re.compile(f"[{_INSIDE}]*(.)?", re.DOTALL)
-_CSI: Final = re.compile(f"[{_INSIDE}\x20-\x3f]*([\x18\x1a@-~]?)")
-_ESCAPE: Final = re.compile(f"[{_INSIDE}\x20-\x2f]*([\x18\x1a0-~]?)")
+_CSI: Final = re.compile(f"[{_INSIDE}\x20-\x3f]*[{_BREAKS}@-~]?")
+_ESCAPE: Final = re.compile(f"[{_INSIDE}\x20-\x2f]*[{_BREAKS}0-~]?")
+#: One character out of another set.
+_SHIFTED: Final = re.compile("[^\x1b\x80-\x9f]?")
 _STRING: Final = re.compile("[^\x18\x1a\x1b\x80-\x9f]*(?:\x1b\\\\|[\x18\x1a\x9c]|)")
 _OSC: Final = re.compile("[^\x07\x18\x1a\x1b\x80-\x9f]*(?:\x1b\\\\|[\x07\x18\x1a\x9c]|)")
 
@@ -53,11 +57,7 @@ def place_to_cut(text: str, at: int, longest: int = LONGEST_SEQUENCE) -> int:
 
 def _outside(text: str, at: int, longest: int) -> int:
     """The first place from `at` on that is in no sequence and in no cluster of characters."""
-    while True:
-        place = _after_cluster(text, _after_sequence(text, at, longest))
-        if place == at:
-            return at
-        at = place
+    return _after_cluster(text, _after_sequence(text, at, longest))
 
 
 def _after_sequence(text: str, at: int, longest: int) -> int:
@@ -89,8 +89,8 @@ def _end_of_sequence(text: str, begin: int) -> int:
         return _matched(_CSI, text, at)
     if kind == "]":
         return _matched(_OSC, text, at)
-    if kind in "NO":  # one character out of another set
-        return min(at + 1, len(text))
+    if kind in "NO":
+        return _matched(_SHIFTED, text, at)
     return _matched(_STRING, text, at)
 
 
@@ -104,18 +104,19 @@ def _after_cluster(text: str, at: int) -> int:
     """Past what would hang on to nothing: accents, variants, what a joiner joined."""
     end = min(len(text), at + _LONGEST_CLUSTER)
     place = at
-    while 0 < place < end and (text[place - 1] == "\u200d" or _hangs_on(text[place])):
+    while 0 < place < end and _hangs_on(text[place], text[place - 1]):
         place += 1
     return place
 
 
-def _hangs_on(character: str) -> bool:
-    """Whether it is drawn with the one before it: a mark, a joiner, a skin's tone, the second
-    half of a surrogate pair."""
-    if character < "\u0300":
+def _hangs_on(character: str, before: str) -> bool:
+    """Whether it is drawn with the one before it: a mark, a joiner or what was joined, a skin's
+    tone, the second half of a surrogate pair."""
+    if character < "\u00a0":
         return False
     return (
-        character == "\u200d"
+        before == "\u200d"
+        or character == "\u200d"
         or "\U0001f3fb" <= character <= "\U0001f3ff"
         or "\udc00" <= character <= "\udfff"
         or unicodedata.category(character)[0] == "M"

@@ -46,12 +46,14 @@ class EchoedLine:
         self._pieces.append(text[: _MOST - self._kept])
         self._kept += len(text)
 
-    def end(self) -> str:
-        """The line, and no more is kept; "" where there was no prompt."""
-        shown = "".join(self._pieces)
+    def line(self) -> str:
+        """The line by now; "" where there was no prompt."""
+        return line_shown("".join(self._pieces))
+
+    def end(self) -> None:
+        """Nothing is typed any more."""
         self._pieces.clear()
         self._kept = -1
-        return line_shown(shown)
 
 
 def line_shown(text: str) -> str:
@@ -117,4 +119,5 @@ class _Drawn:
         elif letter == "P":
             del self._cells[self._at : self._at + times]
         elif letter == "@":
-            self._cells[self._at : self._at] = " " * min(times, _MOST)
+            self._cells[self._at : self._at] = " " * times
+            del self._cells[_MOST:]

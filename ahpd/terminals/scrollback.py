@@ -21,7 +21,8 @@ class Scrollback:
     stays whatever it has: a command that runs is finished in it.
 
     What is kept begins where it can be read from (`cutting`), so it may be less than `most`
-    by a line or a sequence. The cost of a `trim` is that of what was added since the last
+    by a line or a sequence. (Where nothing is kept but a part without output yet, the rest of
+    a sequence that was not over may come into it.) The cost of a `trim` is that of what was added since the last
     one and of what goes.
     """
 

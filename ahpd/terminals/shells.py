@@ -16,18 +16,6 @@ _INTERACTIVE: Final = re.compile(r"(ba|z|da|k|mk|a)?sh(-?[0-9.]+)?")
 #: What `$SHELL` is for those who may not have one.
 _NO_SHELLS: Final = frozenset({"nologin", "false"})
 
-#: What is said of the terminal the host itself was started in, wrong for any other.
-_OTHER_TERMINAL: Final = frozenset(
-    {
-        "ITERM_PROFILE", "ITERM_SESSION_ID", "KITTY_INSTALLATION_DIR", "KITTY_PID",
-        "KITTY_PUBLIC_KEY", "KITTY_WINDOW_ID", "KONSOLE_VERSION", "LC_TERMINAL",
-        "LC_TERMINAL_VERSION", "STY", "TERMCAP", "TERM_PROGRAM", "TERM_PROGRAM_VERSION",
-        "TERM_SESSION_ID", "TMUX", "TMUX_PANE", "VSCODE_INJECTION", "VSCODE_NONCE",
-        "VSCODE_SHELL_INTEGRATION", "VTE_VERSION", "WEZTERM_PANE", "WEZTERM_UNIX_SOCKET",
-        "WINDOW", "WINDOWID", "WT_SESSION", "ZELLIJ", "ZELLIJ_SESSION_NAME",
-    }
-)  # fmt: skip
-
 
 class Launch(NamedTuple):
     """A program to start, and what is added to its environment; None takes a variable away."""
@@ -50,15 +38,6 @@ def _is_program(path: Path) -> bool:
         return path.is_file() and os.access(path, os.X_OK)
     except ValueError:  # a NUL in it
         return False
-
-
-def of_another_terminal(environment: Mapping[str, str]) -> dict[str, None]:
-    """What of the host's environment a terminal of its own does not have.
-
-    It names the terminal the host was started in: shells and programs would speak to that one,
-    its own marks among what they say.
-    """
-    return dict.fromkeys(sorted(_OTHER_TERMINAL.intersection(environment)))
 
 
 def integration_folder() -> Path | None:

@@ -1,6 +1,7 @@
 """Somebody sits in a real shell: on a pseudo-terminal, in a home of their own, started as the
 host starts it. What it prints is read by `OutputReader`."""
 
+import contextlib
 import fcntl
 import os
 import select
@@ -17,7 +18,7 @@ from ahpd.terminals.output import OutputReader
 from ahpd.terminals.shells import integration_folder, launch_of
 
 #: Seconds after which a shell that does not do what is waited for never will.
-PATIENCE = 6
+PATIENCE = 30
 
 
 def program(name):
@@ -66,10 +67,8 @@ class Sitting:
     def __exit__(self, *exc):
         os.close(self.fd)
         for kill in (os.kill, os.killpg):
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 kill(self.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
         os.waitpid(self.pid, 0)
 
     # -- what it says -------------------------------------------------------------------
@@ -93,17 +92,20 @@ class Sitting:
             assert left > 0, f"waited in vain; said since: {self.new()!r}\nall: {self.raw!r}"
             if not select.select([self.fd], [], [], left)[0]:
                 continue
-            try:
-                data = os.read(self.fd, 65536)
-            except OSError:
-                data = b""
-            if not data:
+            if not self._read():
                 answer = done(self.new())
                 assert answer, f"it ended; said since: {self.new()!r}"
                 return answer
-            self.raw += data
-            self.events += self.reader.feed(data)
         return answer
+
+    def _read(self):
+        try:
+            data = os.read(self.fd, 65536)
+        except OSError:  # its last holder is gone
+            data = b""
+        self.raw += data
+        self.events += self.reader.feed(data) if data else self.reader.finish()
+        return bool(data)
 
     def shows(self, words):
         """Reads on until `words` were shown since `mark` was set."""
@@ -117,6 +119,12 @@ class Sitting:
             return started and words in "".join(e for e in new[started[-1] :] if isinstance(e, str))
 
         self.until(printed)
+
+    def rest(self):
+        """Reads on until nothing comes: what a person waits for before the next key. A shell
+        may lose its place in what is typed into its redrawing."""
+        while select.select([self.fd], [], [], 0.3)[0]:
+            self._read()
 
     def prompt(self):
         """Reads on until a prompt is drawn, and looks no further back from here on."""

@@ -46,7 +46,7 @@ HOOKS = {
     "string with a comment": "PROMPT_COMMAND='echo \"<$?>\" # said'\n",
     "array": "PROMPT_COMMAND=('echo \"<$?>\"' ':')\n",
     "array with a hole": "PROMPT_COMMAND=([3]='echo \"<$?>\"' [7]='')\n",
-    "function": "said() { echo \"<$?>\"; return 9; }\nPROMPT_COMMAND=said\n",
+    "function": 'said() { echo "<$?>"; return 9; }\nPROMPT_COMMAND=said\n',
     "exported": "export PROMPT_COMMAND='echo \"<$?>\"'\n",
 }
 
@@ -64,7 +64,9 @@ def test_prompt_commands_run_and_see_the_commands_status(tmp_path, scripts, hook
 
 
 def test_an_array_of_prompt_commands_stays_in_order(tmp_path):
-    text = "PROMPT_COMMAND=('echo \"1=$?\"' 'echo \"2=$?\"; false' 'echo \"3=$? ${PIPESTATUS[*]}\"')\n"
+    text = (
+        "PROMPT_COMMAND=('echo \"1=$?\"' 'echo \"2=$?\"; false' 'echo \"3=$? ${PIPESTATUS[*]}\"')\n"
+    )
     with sitting(tmp_path, text) as it:
         it.prompt()
         it.run("true | (exit 5)")
@@ -93,7 +95,7 @@ def test_a_prompt_made_anew_each_time_is_marked_each_time(tmp_path, scripts):
 def test_a_prompt_set_while_it_runs_is_marked(tmp_path, scripts):
     with sitting(tmp_path, scripts=scripts) as it:
         it.prompt()
-        for line in ("PS1='other> '", "PS1=\"more $PS1\"", "PS1+='! '", "unset PS1"):
+        for line in ("PS1='other> '", 'PS1="more $PS1"', "PS1+='! '", "unset PS1"):
             it.run(line)
             it.until(lambda new: PromptEnded() in new)
         it.run("PS1='last> '")
@@ -121,10 +123,14 @@ def test_something_of_the_persons_in_ps0_is_printed_once(tmp_path, scripts):
         assert re.findall(r"\[\d+\]", it.all_text()) == ["[1]", "[2]"]
 
 
-@pytest.mark.parametrize("options", ["-u", "-e", "-eu", "-a", "-f", "-o noclobber", "-k", "-T", "-E"])
+@pytest.mark.parametrize(
+    "options", ["-u", "-e", "-eu", "-a", "-f", "-o noclobber", "-k", "-T", "-E"]
+)
 @pytest.mark.parametrize("when", ["in the file", "later"])
 def test_options_are_kept_and_nothing_breaks(tmp_path, scripts, options, when):
-    with sitting(tmp_path, f"set {options}\n" if when == "in the file" else "", scripts=scripts) as it:
+    with sitting(
+        tmp_path, f"set {options}\n" if when == "in the file" else "", scripts=scripts
+    ) as it:
         it.prompt()
         it.run(f"set {options}" if when == "later" else "true")
         assert lines(it.run("echo one"))[0][1:] == ("one\n", 0)
@@ -146,7 +152,12 @@ def test_an_error_ends_a_shell_that_is_told_so_with_its_own_code(tmp_path, scrip
         it.type("(exit 9)\r")
         with pytest.raises(AssertionError, match="it ended"):
             it.prompt()
-        assert os.waitstatus_to_exitcode(os.waitid(os.P_PID, it.pid, os.WEXITED | os.WNOWAIT).si_status << 8) == 9
+        assert (
+            os.waitstatus_to_exitcode(
+                os.waitid(os.P_PID, it.pid, os.WEXITED | os.WNOWAIT).si_status << 8
+            )
+            == 9
+        )
 
 
 def test_a_trace_shows_little_of_ours(tmp_path, scripts):
@@ -187,6 +198,30 @@ PROMPT_COMMAND=stopped
         assert timers[1:3] == ["true 1", "true 2"]
 
 
+def test_a_library_that_sets_its_trap_at_the_first_prompt_hears_of_every_command(tmp_path, scripts):
+    """As bash-preexec does it: between its last prompt command and the next trap is a command."""
+    text = """
+bash_preexec_imported=defined
+typed=
+heard() { [[ -n $typed && $PROMPT_COMMAND != *"$BASH_COMMAND"* ]] && echo "heard: $BASH_COMMAND"; typed=; }
+set_up() {
+    PROMPT_COMMAND=${PROMPT_COMMAND//set_up/:}
+    (( ${#PROMPT_COMMAND[@]} == 1 )) || PROMPT_COMMAND[1]=
+    trap heard DEBUG
+    PROMPT_COMMAND+=$'\\nlistening'
+    typed=yes
+}
+listening() { typed=yes; }
+PROMPT_COMMAND=set_up
+"""
+    with sitting(tmp_path, text, scripts=scripts) as it:
+        it.prompt()
+        for word in ("one", "two", "three"):
+            ((line, output, code),) = it.run(f"echo {word}")
+            assert (line, code) == (f"echo {word}", 0)
+            assert output.replace("\r", "") == f"heard: echo {word}\n{word}\n"
+
+
 def test_aliases_and_functions_of_common_names_are_none_of_its_concern(tmp_path, scripts):
     text = "".join(
         f"alias {name}='echo broken'\n"
@@ -217,9 +252,11 @@ def test_a_line_brought_back_with_a_key_is_said(tmp_path):
         it.prompt()
         it.run("echo one two")
         it.run("true")
+        it.rest()
         it.type("\x1b[A\x1b[A")
-        it.shows("echo one two")
+        it.rest()
         assert lines(it.run("")) == [("echo one two", "one two\n", 0)]
+        it.rest()
         it.type("\x1b[A\x7f\x7f\x7f")
         assert lines(it.run("six")) == [("echo one six", "one six\n", 0)]
 
@@ -237,6 +274,33 @@ def test_times_in_the_history_are_not_of_the_line(tmp_path):
         assert [said[0] for said in it.run("echo one")] == ["echo one"]
         ((_, output, _),) = it.run("history 1")
         assert re.search(r"\d\d:\d\d:\d\d history 1", output)
+
+
+@pytest.mark.parametrize("options", ["set +B", "shopt -s nocasematch failglob nullglob", "IFS=:;"])
+def test_a_line_with_controls_in_it_is_said(tmp_path, options):
+    with sitting(tmp_path, options + "\n") as it:
+        it.prompt()
+        it.rest()
+        # ^V has the next key taken as it is.
+        it.type("printf '%s;' 'a\x16\tb\x16\x1bc\x16\x01' | cat -v\r")
+        ((line, output, code),) = commands(it.prompt())
+        assert line == "printf '%s;' 'a\tb\x1bc\x01' | cat -v"
+        assert (output.replace("\r", ""), code) == ("a\tb^[c^A;", 0)
+
+
+def test_a_bash_that_is_too_old_is_left_as_it_is(tmp_path):
+    folder = tmp_path / "scripts"
+    folder.mkdir()
+    script = (integration_folder() / "bash.sh").read_text()
+    assert script.count(">= 404") == 1
+    (folder / "bash.sh").write_text(script.replace(">= 404", ">= 9999"))
+    with sitting(tmp_path, "set -u\n", scripts=folder) as it:
+        it.rest()
+        it.plainly("echo $-; echo en''d", "end")
+        assert "u" in it.text().split("\r\n")[1]
+        it.plainly("declare -p PROMPT_COMMAND; echo en''d", "end")
+        assert "not found" in it.text()
+        assert b"\x1b]133;" not in it.raw
 
 
 def test_a_loop_over_several_lines_is_one_command(tmp_path, scripts):

@@ -18,7 +18,8 @@ def sitting(home, text="", **more):
     folder = home / ".config" / "fish"
     folder.mkdir(parents=True)
     (folder / "config.fish").write_text(
-        "set -g fish_greeting\nfunction fish_title; end\nfunction fish_prompt; printf '> '; end\n" + text
+        "set -g fish_greeting\nfunction fish_title; end\nfunction fish_prompt; printf '> '; end\n"
+        + text
     )
     return Sitting("fish", home, **more)
 
@@ -28,7 +29,7 @@ def shown(output):
 
 
 def test_a_prompt_sees_the_statuses_of_the_command(tmp_path):
-    text = "function fish_prompt; set -l all $pipestatus; echo \"[$status|$all]> \"; end\n"
+    text = 'function fish_prompt; set -l all $pipestatus; echo "[$status|$all]> "; end\n'
     with sitting(tmp_path, text) as it:
         it.prompt()
         ((_, _, code),) = it.run("true | sh -c 'exit 5'")

@@ -1,5 +1,7 @@
 """A zsh that marks its commands is the person's own in everything else."""
 
+import re
+
 import pytest
 
 from ahpd.terminals.shells import integration_folder
@@ -27,7 +29,9 @@ def test_their_folder_of_files_is_theirs_again(tmp_path):
     theirs = tmp_path / "their files"
     theirs.mkdir()
     (theirs / ".zshenv").write_text("IN_ENV=$ZDOTDIR\n")
-    (theirs / ".zshrc").write_text(PLAIN + "HISTFILE=${ZDOTDIR:-$HOME}/.zsh_history\nIN_RC=$ZDOTDIR\n")
+    (theirs / ".zshrc").write_text(
+        PLAIN + "HISTFILE=${ZDOTDIR:-$HOME}/.zsh_history\nIN_RC=$ZDOTDIR\n"
+    )
     with Sitting("zsh", tmp_path, env={"ZDOTDIR": str(theirs)}) as it:
         it.prompt()
         ((_, output, _),) = it.run('print -l "$IN_ENV" "$IN_RC" "$ZDOTDIR" "$HISTFILE"')
@@ -81,6 +85,15 @@ add-zsh-hook preexec before
         assert "first:7" in it.all_text()
 
 
+def test_hooks_see_the_statuses_of_a_pipeline(tmp_path):
+    text = 'precmd() { print "a:$pipestatus" }\nmine() { print "b:$pipestatus" }\n'
+    with sitting(tmp_path, text + "precmd_functions+=(mine)\n") as it:
+        it.prompt()
+        it.run("true | false | (exit 3)")
+        it.run("true")
+        assert "a:0 1 3\r\nb:0 1 3\r\n" in re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", it.all_text())
+
+
 def test_hooks_that_are_set_anew_in_their_files_leave_the_marks(tmp_path):
     text = "mine() { :; }\nprecmd_functions=(mine)\npreexec_functions=()\n"
     with sitting(tmp_path, text) as it:
@@ -92,7 +105,7 @@ def test_hooks_that_are_set_anew_in_their_files_leave_the_marks(tmp_path):
     "prompt",
     [
         "setopt prompt_subst; PS1='$(print -n sub)> '",
-        "precmd() { PS1=\"$((++n))> \" }",
+        'precmd() { PS1="$((++n))> " }',
         "PS1='%B%F{red}%n%f%b %(?.ok.bad)> '; RPROMPT='%T'",
         "unsetopt prompt_percent; PS1='100%> '",
         "PS1=$'two\\nlines> '",
@@ -128,13 +141,15 @@ def test_options_are_kept_and_nothing_breaks(tmp_path, option, when):
         assert "kept\r\n" in output
         assert lines(it.run("! true"))[0][2] == 1
         ((_, output, _),) = it.run("env | grep -c '^__ahpd' || :")
-        assert output.replace("\r", "").endswith("0\n")
+        assert "0\r\n" in output
         for trouble in ("not found", "parameter not set", "bad ", "no matches", "created globally"):
             assert trouble not in it.all_text()
 
 
 def test_options_in_their_first_file_break_nothing(tmp_path):
-    (tmp_path / ".zshenv").write_text("setopt no_unset ksh_arrays sh_word_split err_return all_export\n")
+    (tmp_path / ".zshenv").write_text(
+        "setopt no_unset ksh_arrays sh_word_split err_return all_export\n"
+    )
     with sitting(tmp_path) as it:
         it.prompt()
         assert lines(it.run("echo one")) == [("echo one", "one\n", 0)]
@@ -154,10 +169,10 @@ def test_a_trace_shows_little_of_ours(tmp_path):
 def test_aliases_and_functions_of_common_names_are_none_of_its_concern(tmp_path):
     text = "".join(
         f"alias {name}='echo broken'\n"
-        for name in ("emulate", "sched", "unfunction", "printf")
+        for name in ("printf", "local", "setopt", "emulate", "typeset", "sched", "if", "return")
     )
-    (tmp_path / ".zshenv").write_text(text + "alias -g C='| cat'\n")
-    with sitting(tmp_path, "\\printf() { echo broken; }\n") as it:
+    (tmp_path / ".zshenv").write_text("alias -g C='| cat'\nalias sched='echo broken'\n")
+    with sitting(tmp_path, text) as it:
         it.prompt()
         assert lines(it.run("echo one")) == [("echo one", "one\n", 0)]
         assert "broken" not in it.all_text()
@@ -201,3 +216,43 @@ def test_a_script_zsh_runs_knows_nothing_of_it(tmp_path):
         it.prompt()
         ((_, output, _),) = it.run("zsh -c 'print ${(k)functions[(I)__ahpd*]}+'")
         assert output == "+\r\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "mark"),
+    [
+        ("", "#"),
+        ("PROMPT_EOL_MARK='<%#>'\n", "<#>"),
+        ("PROMPT_EOL_MARK=\n", ""),
+        ("setopt prompt_subst prompt_bang no_unset ksh_arrays all_export\n", "#"),
+        ("unsetopt prompt_percent\n", "#"),
+    ],
+)
+def test_the_mark_of_an_open_line_is_drawn_and_is_not_the_commands(tmp_path, text, mark):
+    (tmp_path / ".zshrc").write_text("PS1='> '\n" + text)
+    with Sitting("zsh", tmp_path) as it:
+        it.prompt()
+        for line, output, code in (("echo one", "one\n", 0), ("printf ab", "ab", 0), ("(exit 3)", "", 3)):
+            it.type(line + "\r")
+            events = it.prompt()
+            assert lines(commands(events)) == [(line, output, code)]
+            drawn = re.sub(r"\x1b\[\d*m", "", "".join(e for e in events if isinstance(e, str)))
+            assert f"{mark}{' ' * 100}" in drawn
+            it.until(lambda new: it.text().endswith("\x1b[?2004h"))
+        it.mark = len(it.events)
+        it.type("\r")
+        it.prompt()
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [("", "none"), ("PROMPT_EOL_MARK=mine\n", "mine"), ("typeset -r PROMPT_EOL_MARK=mine\n", "mine")],
+)
+def test_the_mark_of_an_open_line_is_theirs_at_the_prompt(tmp_path, text, kept):
+    text += "theirs() { print \"<${PROMPT_EOL_MARK-none}>\" }\nprecmd_functions+=(theirs)\n"
+    with sitting(tmp_path, text) as it:
+        it.prompt()
+        it.run("true")
+        it.run("true")
+        assert it.all_text().count(f"<{kept}>\r\n") == 3
+        assert it.all_text().count("<") == 3

@@ -9,7 +9,7 @@
 # What is set outside of a function of ours is an array: bash exports none, not by `set -a` either.
 declare -a __ahpd_ran=(0)   # whether a command ran since the last prompt
 declare -a __ahpd_at=()     # the last command's status, and the options
-declare -a __ahpd_timed=()  # a DEBUG trap of the person's
+declare -a __ahpd_timed=()  # a DEBUG trap of the person's, or that one is to come
 __ahpd_array=               # 1 where PROMPT_COMMAND is one
 __ahpd_last=                # the newest entry of the history, at the last prompt
 __ahpd_folder=              # the folder `__ahpd_address` is of
@@ -95,16 +95,17 @@ __ahpd_executed() {
 }
 
 __ahpd_line() {
-    local line=$1 slash='\' number character
+    local line=$1 slash='\' number hex character
     ((${#line} <= 8192)) || return
     line=${line//"$slash"/"$slash$slash"}
     line=${line//;/"${slash}x3b"}
     line=${line//$'\n'/"${slash}x0a"}
     if [[ $line == *[[:cntrl:]]* ]]; then
-        for number in {1..31} 127; do
-            builtin printf -v number '%02x' "$number"
-            builtin printf -v character "${slash}x$number"
-            line=${line//"$character"/"${slash}x$number"}
+        for ((number = 1; number < 128; number++)); do
+            ((number < 32 || number == 127)) || continue
+            builtin printf -v hex '%02x' "$number"
+            builtin printf -v character "${slash}x$hex"
+            line=${line//"$character"/"${slash}x$hex"}
         done
     fi
     builtin printf '\e]%s\a' "633;E;$line"
@@ -135,8 +136,9 @@ __ahpd_is_marked() {
 }
 
 __ahpd_install() {
-    { local -; set +xeuak; } 2> /dev/null
+    # An older one has no options of a function's own either.
     ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 404)) || return 0
+    { local -; set +xeuak; } 2> /dev/null
     __ahpd_is_marked && return 0
     if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 501)); then
         __ahpd_array=1
@@ -145,8 +147,8 @@ __ahpd_install() {
     # Exported, ours would be run by a shell that has none of it.
     declare -g +x PROMPT_COMMAND
     if [[ -n $__ahpd_timed ]]; then
-        # It runs ahead of each prompt command, and many measure time by it from the last one
-        # of theirs on: then none of ours comes later.
+        # It runs ahead of each prompt command, and many take the first time after the last of
+        # theirs for a command that is typed: none of ours comes later.
         if [[ -n $__ahpd_array ]]; then
             PROMPT_COMMAND=(__ahpd_after "${PROMPT_COMMAND[@]}")
         else
@@ -159,5 +161,6 @@ __ahpd_install() {
 if [[ -r ~/.bashrc ]]; then
     . ~/.bashrc
 fi
-__ahpd_timed=("$(trap -p DEBUG)") || :
+# bash-preexec sets its trap at the first prompt.
+__ahpd_timed=("$(trap -p DEBUG)${bash_preexec_imported-}${__bp_imported-}") || :
 __ahpd_install || :

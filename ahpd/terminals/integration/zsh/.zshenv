@@ -16,6 +16,9 @@ fi
 if [[ -o interactive ]]; then
     typeset -gi __ahpd_ran=0
     typeset -g __ahpd_folder= __ahpd_address=
+    # Ahead of every hook zsh draws PROMPT_EOL_MARK and a line of blanks (PROMPT_SP). They are
+    # not the command's: while it runs, the mark says that it is over before it is drawn.
+    typeset -g __ahpd_over=$'%{\e]133;D;%?\a%}' __ahpd_eol='%B%S%#%s%b'  # zsh's own
 
     # Prints an OSC, on whichever of its descriptors is the terminal.
     __ahpd_say() {
@@ -33,6 +36,11 @@ if [[ -o interactive ]]; then
         if ((__ahpd_ran)); then
             __ahpd_ran=0
             __ahpd_say "133;D;$__ahpd_status"
+            if [[ ${PROMPT_EOL_MARK-} == $__ahpd_over$__ahpd_eol ]]; then
+                unset PROMPT_EOL_MARK
+            elif [[ ${PROMPT_EOL_MARK-} == $__ahpd_over* ]]; then
+                PROMPT_EOL_MARK=${PROMPT_EOL_MARK#$__ahpd_over}
+            fi
         fi
         __ahpd_cwd
         __ahpd_say '133;A'
@@ -43,6 +51,9 @@ if [[ -o interactive ]]; then
     __ahpd_executed() {
         builtin emulate -L zsh -o no_aliases -o no_xtrace -o no_err_exit -o no_err_return
         __ahpd_ran=1
+        if [[ ${(t)PROMPT_EOL_MARK-} != *(export|readonly)* ]]; then
+            PROMPT_EOL_MARK=$__ahpd_over${PROMPT_EOL_MARK-$__ahpd_eol}
+        fi
         __ahpd_line "${1:-$3}"
         __ahpd_say '133;C'
         return 0
