@@ -9,7 +9,10 @@ import pytest
 from ahpd.protocol.actions import ACTIONS
 from ahpd.protocol.errors import RpcError
 from ahpd.protocol.methods import COMMANDS, NOTIFICATIONS
+from ahpd.protocol.uris import ROOT as ROOT_CHANNEL
 from ahpd.testing.host import MemoryHost
+from ahpd.testing.served_files import serve_files
+from ahpd.testing.terminals import ScriptedTerminals
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "compatibility.md"
@@ -100,7 +103,7 @@ def test_a_command_that_is_not_served_yet_says_so(method):
 
 
 def test_what_a_row_calls_served_is_served():
-    host = MemoryHost()
+    host = MemoryHost(terminals=ScriptedTerminals())
     client = host.connect("client")
     codes = {}
     for method in sorted(set(COMMANDS) - set(NOT_SERVED)):
@@ -132,9 +135,26 @@ def test_a_notification_that_is_not_sent_yet_is_sent_nowhere():
     assert unsent.isdisjoint(spoken())
 
 
-def test_a_client_is_asked_nothing_yet():
-    asked = {n for n, row in SECTIONS["Server-to-client commands"].items() if row[0] == "not yet"}
-    assert asked.isdisjoint(spoken())
+ASKED = [name for name, row in SECTIONS["Server-to-client commands"].items() if row[0] == "done"]
+
+
+@pytest.mark.parametrize("method", ASKED)
+def test_a_client_is_asked_for_what_its_row_calls_served(method):
+    host = MemoryHost()
+    asker, editor = host.connect("asker"), host.connect("editor")
+    files = serve_files(editor, {"mem:/a": "x"})
+    wrapped = "vscode-agent-client://editor/mem/-/a"
+    ends = {"uri": wrapped, "source": wrapped, "destination": wrapped}
+    params = {**ends, "data": "", "encoding": "utf-8", "channel": ROOT_CHANNEL}
+    named = {key for key in params if key in COMMANDS[method].params.__annotations__}
+    asked = asker.call(method, {key: params[key] for key in named})
+    if method == "createResourceWatch":  # a client is, once somebody subscribes
+        host.run(asker.subscribe(host.run(asked)["channel"]))
+    else:
+        host.run(code_of(asked))  # what the client makes of it is its own
+    assert files.asked[0][0] == method
+    assert "mem:/a" in files.asked[0][1].values()
+    host.stop()
 
 
 def test_there_is_a_row_for_every_request_of_a_windows_own():

@@ -169,8 +169,9 @@ class ChannelStore(Service):
     def amend(self, channel: str, fields: Mapping[str, object]) -> None:
         """Move fields of a state that no action of the protocol carries; None takes one out.
 
-        There are two: a chat's held title and a session's activity (AHP.txt,
-        `session/titleChanged` and `session/activityChanged`). Nothing is said for it, so
+        There are three: a chat's held title, a session's activity (AHP.txt,
+        `session/titleChanged` and `session/activityChanged`) and what a terminal keeps of its
+        output (`terminal/data`). Nothing is said for it, so
         whoever amends says what clients are owed. `KeyError` for a closed channel.
         """
         held = self._channels[channel]

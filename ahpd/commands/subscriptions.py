@@ -6,7 +6,7 @@ twice; a channel that has to be woken is awaited before that step.
 """
 
 from collections.abc import Awaitable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from ahpd.channels.directory import ChannelDirectory
 from ahpd.channels.store import ChannelStore
@@ -17,6 +17,10 @@ from ahpd.protocol.errors import internal_error
 from ahpd.protocol.uris import ROOT, ChannelKind, canonical, kind_of
 from ahpd.protocol.views import requested_turns
 from ahpd.wire.codec import Encoded, encode
+
+#: A subscribe to one of these that is waited for is called off by nothing, neither another one
+#: nor an unsubscribe (AHP.txt, `subscribe`).
+_WITHOUT_A_PLACE: Final = frozenset({ChannelKind.RESOURCE_WATCH})
 
 
 class Subscriptions:
@@ -74,14 +78,15 @@ class Subscriptions:
         self, peer: Peer, name: str, params: dict[str, Any], waking: Awaitable[None]
     ) -> State:
         place = object()
-        if not self._store.is_watching(name, peer):
+        kept = kind_of(name) in _WITHOUT_A_PLACE
+        if not kept and not self._store.is_watching(name, peer):
             peer.places[name] = place
         try:
             await waking
         finally:
-            kept = peer.places.get(name) is place
-            if kept:
+            if peer.places.get(name) is place:
                 del peer.places[name]
+                kept = True
         if not peer.connected or not (kept or self._store.is_watching(name, peer)):
             raise internal_error(f"Subscription cancelled: {params['channel']}")
         if not self._store.is_open(name):  # it went while it was waited for
