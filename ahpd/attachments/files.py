@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from ahpd.attachments.names import file_name, folder_name, is_folder_name
+from ahpd.private_folders import make_private
 from ahpd.protocol.uris import session_id
 from ahpd.whole_files import keep_names
 
@@ -46,7 +47,7 @@ class AttachmentFiles:
         place = folder / folder_name(self._ids())
         with self._sweeping:
             self._written.add(folder.name)
-        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(self.root)
         folder.mkdir(mode=0o700, exist_ok=True)
         place.mkdir(mode=0o700)
         path = place / file_name(label, content_type)

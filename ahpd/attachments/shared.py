@@ -15,6 +15,7 @@ from typing import Any, Final
 from twisted.logger import Logger
 
 from ahpd.attachments.names import is_folder_name
+from ahpd.private_folders import make_private
 from ahpd.protocol import State
 from ahpd.protocol.file_uris import path_of
 from ahpd.whole_files import replace
@@ -114,7 +115,7 @@ class SharedFiles:
             raise OSError(0, f"{self.path} is damaged; move it away")
         shared = {folder: sorted(names) for folder, names in sorted(held.items())}
         data = json.dumps({"shared": shared, "left": sorted(left)}).encode()
-        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(self.root)
         replace(self.path, data)
         self._held, self._left = held, left
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ahpd.config.errors import ConfigError, WrongValue
 from ahpd.config.kinds import Token
+from ahpd.private_folders import make_private
 
 
 def read_or_make(path: Path) -> tuple[str, list[str]]:
@@ -41,7 +42,7 @@ def _read(path: Path) -> tuple[str, list[str]]:
 
 
 def _make(path: Path) -> None:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private(path.parent)
     # Written whole under another name, then linked: nobody ever reads half a token, and
     # of two that make it the second takes the first's.
     draft = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")

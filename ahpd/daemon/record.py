@@ -16,6 +16,8 @@ from typing import Any, Final
 
 import attrs
 
+from ahpd.private_folders import make_private
+
 RECORD_FILE: Final = "daemon.json"
 LOG_FILE: Final = "daemon.log"
 LOCK_FILE: Final = "daemon.lock"
@@ -125,7 +127,7 @@ def locked(directory: Path) -> Iterator[None]:
 
     Raises `OSError` when the directory cannot be made or written.
     """
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private(directory)
     # Not inherited by the daemon, which would hold it for as long as it runs.
     descriptor = os.open(directory / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:

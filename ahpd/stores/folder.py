@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from ahpd.interfaces.stores import StoreFailure
+from ahpd.private_folders import make_private
 from ahpd.stores.failures import reason, store_failure
 
 LOCK_FILE: Final = "sessions.lock"
@@ -30,7 +31,7 @@ class FolderLock:
         """
         path = folder / LOCK_FILE
         try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private(folder)
             # Not inherited by the programs the host starts, which may outlive it.
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except FileExistsError:
