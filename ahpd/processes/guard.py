@@ -10,8 +10,8 @@ whole host, told of every child over its standard input. When that closes, the h
 gone (killed, perhaps), and the guard ends every family it still knows. It therefore
 imports nothing but what a bare interpreter has at hand, and nothing of this package.
 
-Lines the guard reads: `+ PID MARK` for a child that was started, `- PID` for one
-whose family is gone.
+Lines the guard reads: `* MARK` for a child that is about to be started and `/ MARK` for
+one that could not be, `+ PID MARK` for one that was, `- PID` for one whose family is gone.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ MARK_NAME = "PROCESS_FAMILY"
 
 #: Seconds the guard leaves a family between SIGTERM and SIGKILL, and after that.
 GUARD_GRACE = 2.0
+
+#: Seconds within which what was about to be started carries its mark, if it will at all.
+START_GRACE = 0.5
 
 _PROC = "/proc"
 
@@ -163,14 +166,15 @@ class Family:
     `leader` is the child's pid. `anchored` holds as long as the host has not reaped
     the leader: until then its pid names its group and session beyond doubt. The guard
     outlives the host and sees no reaping; to it a leader that started at another time
-    is somebody else under that number.
+    is somebody else under that number. A leader of 0 is not known: the host died while it
+    started it, and the mark is all there is.
     """
 
     __slots__ = ("_known", "_mark", "anchored", "leader", "started")
 
     def __init__(self, leader: int, mark: str) -> None:
         self.leader = leader
-        self.anchored = True
+        self.anchored = leader > 0
         self._mark = mark.encode()
         self._known: dict[int, int] = {}
         first = read_process(leader)
@@ -200,6 +204,8 @@ class Family:
         return [process for process in found.values() if not process.zombie]
 
     def _look_at_group(self) -> list[Process]:
+        if not self.leader:
+            return []
         try:
             os.killpg(self.leader, 0)
         except OSError:
@@ -232,6 +238,7 @@ def _end_all(families: list[Family], grace: float) -> None:
     number = signal.SIGTERM
     signalled: set[int] = set()
     since = min((family.started for family in families), default=0)
+    starting = any(not family.leader for family in families)
     while time.monotonic() - begun < 2 * grace:
         table = read_table(os.getpid(), since)
         left = 0
@@ -241,7 +248,7 @@ def _end_all(families: list[Family], grace: float) -> None:
             fresh = [m for m in members if m.pid not in signalled]
             family.signal(members if number == signal.SIGKILL else fresh, number)
             signalled.update(member.pid for member in fresh)
-        if not left:
+        if not left and (not starting or time.monotonic() - begun > START_GRACE):
             return
         time.sleep(0.02)
         if time.monotonic() - begun > grace:
@@ -253,16 +260,23 @@ def main() -> None:
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     families: dict[int, Family] = {}
+    starting: dict[str, None] = {}
     rest = b""
     while piece := os.read(0, 65536):
         *lines, rest = (rest + piece).split(b"\n")
         for line in lines:
-            verb, pid, *mark = line.decode().split(" ")
-            if verb == "+":
-                families[int(pid)] = Family(int(pid), mark[0])
+            verb, *words = line.decode().split(" ")
+            if verb == "*":
+                starting[words[0]] = None
+            elif verb == "/":
+                starting.pop(words[0], None)
+            elif verb == "+":
+                starting.pop(words[1], None)
+                families[int(words[0])] = Family(int(words[0]), words[1])
             else:
-                families.pop(int(pid), None)
-    _end_all(list(families.values()), GUARD_GRACE)
+                families.pop(int(words[0]), None)
+    begun = [Family(0, mark) for mark in starting]
+    _end_all([*families.values(), *begun], GUARD_GRACE)
 
 
 if __name__ == "__main__":

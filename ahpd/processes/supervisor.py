@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from twisted.application.service import Service
 from twisted.internet.defer import Deferred, DeferredList
+from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from zope.interface import implementer
 
@@ -83,6 +84,12 @@ class ProcessSupervisor(Service):
         return tuple(child for child, _ in self._children.values())
 
     @property
+    def clock(self) -> IReactorTime:
+        """The reactor's clock, which times what is done with the children."""
+        clock: IReactorTime = self._reactor
+        return clock
+
+    @property
     def environment(self) -> Mapping[str, str]:
         """The host's own environment, to read; a child sees less of it."""
         return self._environment
@@ -107,16 +114,28 @@ class ProcessSupervisor(Service):
             raise SpawnFailure(f"{argv[0]} could not be started: the host is stopping")
         if self._guard is None or self._guard.exit is not None:
             self._start_guard()
-        child, mark = self._start(
-            events, argv, env or {}, cwd, name or Path(argv[0]).name, launcher, manner
-        )
+        mark = self._new_mark()
+        # Ahead of the start: the host may be killed before it knows the child's number.
+        self._tell_guard(f"* {mark}")
+        try:
+            child = self._start(
+                mark, events, argv, env or {}, cwd, name or Path(argv[0]).name, launcher, manner
+            )
+        except BaseException:
+            self._tell_guard(f"/ {mark}")
+            raise
         self._children[child.pid] = child, mark
         self._tell_guard(f"+ {child.pid} {mark}")
         child.gone.wait().addCallback(lambda _: self._forget(child))
         return child
 
+    def _new_mark(self) -> str:
+        self._count += 1
+        return f"{self._mark}.{self._count}"
+
     def _start(
         self,
+        mark: str,
         events: Any,
         argv: Sequence[str],
         env: Mapping[str, str | None],
@@ -124,13 +143,11 @@ class ProcessSupervisor(Service):
         name: str,
         launcher: Launcher = launch,
         manner: Manner = SERVING,
-    ) -> tuple[Child, str]:
-        self._count += 1
-        mark = f"{self._mark}.{self._count}"
+    ) -> Child:
         environment = child_environment(self._environment, {**env, MARK_NAME: mark}, self._secrets)
         launched = launcher(argv, environment, cwd)
         family = Family(launched.process.pid, mark)
-        child = Child(
+        return Child(
             self._reactor,
             name,
             launched,
@@ -140,7 +157,6 @@ class ProcessSupervisor(Service):
             self._reap_soon,
             manner,
         )
-        return child, mark
 
     def _recent_table(self) -> Table:
         if self._table is None or self._reactor.seconds() - self._table_read > _TABLE_AGE:
@@ -168,7 +184,7 @@ class ProcessSupervisor(Service):
     def _start_guard(self) -> None:
         argv = [sys.executable, "-I", "-S", guard.__file__]
         self._guard_events = _GuardEvents()
-        self._guard, _ = self._start(self._guard_events, argv, {}, "/", "guard")
+        self._guard = self._start(self._new_mark(), self._guard_events, argv, {}, "/", "guard")
         for child, mark in self._children.values():
             self._tell_guard(f"+ {child.pid} {mark}")
 
