@@ -51,7 +51,7 @@ class Envelope:
     def frame(self) -> Frame:
         """The notification's frame, made at the first send and shared by all of them."""
         if self._frame is None:
-            self._frame = Frame(_HEAD + self.body + _TAIL)
+            self._frame = Frame(_HEAD, self.body, _TAIL)
         return self._frame
 
     @property

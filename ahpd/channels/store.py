@@ -323,9 +323,10 @@ class ChannelStore(Service):
     def subscribe(self, channel: str, subscriber: ISubscriber) -> None:
         """Send `subscriber` what is said on `channel` from now on. Again is no error."""
         watchers = self._watchers.setdefault(channel, {})
+        is_first = not watchers
         watchers[subscriber] = None
         self._watched.setdefault(subscriber, set()).add(channel)
-        if len(watchers) == 1:
+        if is_first:
             self._tell_watched(channel, True)
 
     def unsubscribe(self, channel: str, subscriber: ISubscriber) -> None:
@@ -339,16 +340,21 @@ class ChannelStore(Service):
             held = self._channels.get(channel)
             if held is not None:
                 held.snapshots.clear()  # nobody looks: a large chat's bytes are not kept for later
-            self._tell_watched(channel, False)
         watched = self._watched[subscriber]
         watched.discard(channel)
         if not watched:
             del self._watched[subscriber]
+        if channel not in self._watchers:
+            self._tell_watched(channel, False)
 
     def _tell_watched(self, channel: str, somebody: bool) -> None:
         held = self._channels.get(channel)
-        if held is not None and held.watched is not None:
+        if held is None or held.watched is None:
+            return
+        try:
             held.watched(somebody)
+        except Exception:  # whoever joins or leaves does so all the same
+            log.failure("what follows who watches {channel} failed", channel=channel)
 
     def leave(self, subscriber: ISubscriber) -> tuple[str, ...]:
         """Take every subscription of `subscriber` away, its connection being gone; what it watched."""

@@ -21,6 +21,7 @@ from ahpd.chats.printed import plain_text, tail
 from ahpd.chats.turn import Turn
 from ahpd.interfaces import IHostTerminal, RpcError, TerminalExit, TerminalStart
 from ahpd.protocol import State
+from ahpd.protocol.errors import invalid_params
 from ahpd.protocol.file_uris import path_of
 
 log = Logger()
@@ -128,7 +129,7 @@ class CommandTurn:
                 "toolCallId": self._call_id,
             },
             title=TITLE,
-            cwd=None if folder is None else path_of(folder),
+            cwd=None if folder is None else _path(folder),
             command=self._command,
         )
 
@@ -226,6 +227,15 @@ class CommandTurn:
         )
         words = broken.message if isinstance(broken, RpcError) else "The host's log says why."
         return {**failed_result(_NOT_RUN), "error": {"message": words}}
+
+
+def _path(folder: str) -> str:
+    """The path of a chat's folder. Raises `RpcError` -32602 for one of another machine: a command
+    that was meant for it is run nowhere else."""
+    path = path_of(folder)
+    if path is None:
+        raise invalid_params(f"{folder} is no folder of this machine, where commands run")
+    return path
 
 
 def words_for(how: TerminalExit) -> str:

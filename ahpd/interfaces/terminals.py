@@ -100,7 +100,8 @@ class TerminalStart:
     title: str | None = None
     """None takes the program's own name."""
     cwd: str | None = None
-    """A path; the home folder where it is None or no folder here."""
+    """A path; the home folder where it is None. A command that names no folder here cannot be
+    started; a shell to sit in is at home then."""
     command: str | Sequence[str] | None = None
     """A line for the shell, the words of a program, or None for a shell to sit in."""
     env: Mapping[str, str | None] = attrs.field(factory=dict)
@@ -147,7 +148,8 @@ class IHostTerminals(Interface):
         """Open one under `uri`, or a new URI of the host's.
 
         A program that cannot be started is a terminal that says so and has exited with
-        127. Raises `RpcError` -32003 for a URI in use, -32602 for a claim of no known kind.
+        127. Raises `RpcError` -32003 for a URI in use, -32602 for a claim of no known kind,
+        -32603 where the host stops or has as many open as it may.
         """
 
     def find(uri: str) -> IHostTerminal | None:

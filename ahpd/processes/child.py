@@ -12,7 +12,7 @@ from zope.interface import Interface
 from ahpd.processes.diagnostics import Diagnostics
 from ahpd.processes.guard import Family, Process, Table
 from ahpd.processes.launch import Launched
-from ahpd.processes.pipes import READ_SIZE, TERMINAL_SIZE, ExitWatch, ReadPipe, WritePipe
+from ahpd.processes.pipes import ExitWatch, ReadPipe, WritePipe
 from ahpd.processes.waiting import Moment, sleep
 
 log = Logger()
@@ -62,15 +62,19 @@ class Manner:
 
     input_first: bool
     farewell: tuple[signal.Signals, ...]
-    at_once: int
+    at_once: Callable[[], int] | None
 
 
 #: A program that serves: it reads until its input ends.
-SERVING: Final = Manner(True, (signal.SIGTERM,), READ_SIZE)
+SERVING: Final = Manner(True, (signal.SIGTERM,), None)
 
-#: What sits in a terminal that hangs up. A shell people type into ignores SIGTERM, and what
-#: is stopped gets the news once it goes on.
-IN_TERMINAL: Final = Manner(False, (signal.SIGHUP, signal.SIGCONT), TERMINAL_SIZE)
+
+def in_terminal(at_once: Callable[[], int]) -> Manner:
+    """What sits in a terminal that hangs up.
+
+    A shell people type into ignores SIGTERM, and what is stopped gets the news once it goes on.
+    """
+    return Manner(False, (signal.SIGHUP, signal.SIGCONT), at_once)
 
 
 class IChildEvents(Interface):

@@ -13,10 +13,6 @@ from zope.interface import implementer
 #: Bytes taken from a pipe at once: what one busy child may put before everybody else.
 READ_SIZE: Final = 32 * 1024
 
-#: The same for a terminal. One reading of a pseudo-terminal gives 4 KiB whatever is asked
-#: for, so that many are handed on as one piece; it is a millisecond's work.
-TERMINAL_SIZE: Final = 256 * 1024
-
 #: How much is read after an exit at most: no pipe holds more, unless somebody still writes.
 _LEFT_BEHIND: Final = 1024 * 1024
 
@@ -54,8 +50,8 @@ class _Descriptor:
 class ReadPipe(_Descriptor):
     """Reads a child's output and hands it on; pausing leaves it in the pipe, and the child waiting.
 
-    `received` gets each piece; `ended` is called once, after the last one. With `at_once`
-    above `READ_SIZE` it is read until nothing is there or a piece has that size.
+    `received` gets each piece; `ended` is called once, after the last one. A piece is what
+    one reading gives, and with `at_once` as many of them as make so many bytes.
     """
 
     def __init__(
@@ -65,7 +61,7 @@ class ReadPipe(_Descriptor):
         name: str,
         received: Callable[[bytes], None],
         ended: Callable[[], None],
-        at_once: int = READ_SIZE,
+        at_once: Callable[[], int] | None = None,
     ) -> None:
         super().__init__(reactor, fd, name)
         self._at_once = at_once
@@ -114,11 +110,11 @@ class ReadPipe(_Descriptor):
     def _take(self) -> bytes | None:
         """The next piece, b"" at the end, None where there is nothing now."""
         first = self._read()
-        if not first or self._at_once <= READ_SIZE:
+        if not first or self._at_once is None or len(first) >= (most := self._at_once()):
             return first
         pieces, size = [first], len(first)
         # An end that is met here is met again by the next call.
-        while size < self._at_once and (piece := self._read()):
+        while size < most and (piece := self._read()):
             pieces.append(piece)
             size += len(piece)
         return b"".join(pieces)

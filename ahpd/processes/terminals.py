@@ -2,7 +2,7 @@
 
 Each is a child like any other, of the same supervisor and guard, on a pseudo-terminal or
 on two pipes. What differs is said by its launcher (`launch.py`) and its manner
-(`child.IN_TERMINAL`): read in big pieces, and hung up rather than terminated.
+(`child.in_terminal`): read in pieces that `turns` says, and hung up rather than terminated.
 """
 
 from collections.abc import Awaitable
@@ -23,11 +23,12 @@ from ahpd.interfaces import (
     TerminalFailure,
     TerminalProgram,
 )
-from ahpd.processes.child import IN_TERMINAL, Child, Exit, IChildEvents
+from ahpd.processes.child import Child, Exit, IChildEvents, in_terminal
 from ahpd.processes.launch import SpawnFailure, launch_merged, launch_on_pty
 from ahpd.processes.ptys import NoPty, set_size, signal_foreground
 from ahpd.processes.supervisor import ProcessSupervisor
 from ahpd.processes.terminal_environment import terminal_environment
+from ahpd.processes.turns import Turns
 
 log = Logger()
 
@@ -44,12 +45,13 @@ class LocalTerminal:
     """A program in a terminal of this machine. Made by `LocalTerminals.start`."""
 
     def __init__(
-        self, child_name: str, events: ITerminalEvents, is_pty: bool, grace: float
+        self, child_name: str, events: ITerminalEvents, is_pty: bool, grace: float, turns: Turns
     ) -> None:
         self.is_pty = is_pty
         self._name = child_name
         self._events = events
         self._grace = grace
+        self._turns = turns
         self._child: Child
         self._drained = False
         self._how: Exit | None = None
@@ -68,6 +70,7 @@ class LocalTerminal:
 
     def write(self, data: bytes) -> None:
         """See `ITerminalProcess.write`. Dropped as well while `MAX_INPUT` bytes wait."""
+        self._turns.typed(self)
         if self._child.pending_input < MAX_INPUT:
             self._dropping = False
             self._child.write(data)
@@ -132,6 +135,7 @@ class LocalTerminal:
     def _tell_end(self) -> None:
         # Each of the two comes once, so the second is the end.
         if self._drained and self._how is not None:
+            self._turns.left(self)
             self._events.ended(TerminalExit(self._how.code, self._how.signal_name))
 
 
@@ -145,6 +149,7 @@ class LocalTerminals:
     def __init__(self, supervisor: ProcessSupervisor, grace: float = HANGUP_GRACE) -> None:
         self._supervisor = supervisor
         self._grace = grace
+        self._turns = Turns(supervisor.clock)
 
     def start(self, program: TerminalProgram, events: ITerminalEvents) -> LocalTerminal:
         """See `ITerminals.start`."""
@@ -175,10 +180,11 @@ class LocalTerminals:
         )
         launcher = partial(launch_on_pty, cols, rows) if pty else launch_merged
         name = Path(program.argv[0]).name
-        terminal = LocalTerminal(name, events, pty, self._grace)
+        terminal = LocalTerminal(name, events, pty, self._grace, self._turns)
+        manner = in_terminal(partial(self._turns.size, terminal))
         try:
             child = self._supervisor.spawn(
-                terminal, program.argv, environment, program.cwd, name, launcher, IN_TERMINAL
+                terminal, program.argv, environment, program.cwd, name, launcher, manner
             )
         except SpawnFailure as failure:
             raise TerminalFailure(str(failure)) from None

@@ -15,7 +15,7 @@ from ahpd.protocol import Action
 from ahpd.protocol.actions import belongs_on
 from ahpd.protocol.uris import ChannelKind
 from ahpd.terminals.claims import checked_claim
-from ahpd.terminals.creation import size_fault
+from ahpd.terminals.creation import size_fault, title_fault
 from ahpd.terminals.terminal import Terminal
 
 
@@ -47,6 +47,10 @@ class TerminalActions:
                 checked_claim(action["claim"], "action.claim")
             except RpcError as error:
                 raise Refusal(error.message) from None
+        elif kind == "terminal/titleChanged":
+            fault = title_fault(action["title"], "action.title")
+            if fault is not None:
+                raise Refusal(fault)
         elif kind == "terminal/cleared":
             terminal.flush()  # what it printed before is said before, and cleared with the rest
         self._store.dispatch(channel, action, origin)

@@ -14,7 +14,7 @@ from twisted.logger import Logger
 from zope.interface import implementer
 
 from ahpd.channels.store import ChannelStore
-from ahpd.interfaces import IChannelSource
+from ahpd.interfaces import IChannelSource, StoreFailure
 from ahpd.protocol.errors import internal_error, resource_not_found
 from ahpd.protocol.uris import ChannelKind
 from ahpd.wire.codec import decode
@@ -28,7 +28,10 @@ UNWATCHED: Final = 30.0
 
 @implementer(IChannelSource)
 class TerminalChannels:
-    """Opens what is kept of terminals. `kept` reads it: an encoded TerminalState, or None."""
+    """Opens what is kept of terminals. `kept` reads it: an encoded TerminalState, or None.
+
+    It may raise `StoreFailure`, which is in the log then, and the terminal unknown.
+    """
 
     def __init__(
         self, store: ChannelStore, clock: IReactorTime, kept: Callable[[str], bytes | None]
@@ -37,20 +40,29 @@ class TerminalChannels:
         self._clock = clock
         self._kept = kept
         self._unwatched: dict[str, IDelayedCall] = {}
+        self._stopped = False
 
     def resolve(self, channel: str) -> str | None:
         """See `IChannelSource.resolve`. What is open needs no resolving."""
         return channel if self.is_kept(channel) else None
 
     def is_kept(self, channel: str) -> bool:
-        """Whether anything is kept of a terminal of this URI."""
-        return self._kept(channel) is not None
+        """Whether anything is kept of a terminal of this URI that can be read."""
+        return self._found(channel) is not None
+
+    def _found(self, channel: str) -> bytes | None:
+        # A handshake may name it among others: it is no reason to refuse them all.
+        try:
+            return self._kept(channel)
+        except StoreFailure as failure:
+            log.error("{channel} cannot be read: {words}", channel=channel, words=str(failure))
+            return None
 
     def ready(self, channel: str) -> None:
         """See `IChannelSource.ready`. Never has to be waited for."""
         if self._store.is_open(channel):
             return
-        kept = self._kept(channel)
+        kept = self._found(channel)
         if kept is None:
             raise resource_not_found(channel)
         try:
@@ -60,13 +72,15 @@ class TerminalChannels:
             raise internal_error(f"What is kept of {channel} cannot be read") from None
         watched = partial(self._watched, channel)
         self._store.open(channel, ChannelKind.TERMINAL, state, watched=watched)
-        self._unwatched[channel] = self._clock.callLater(UNWATCHED, self._released, channel)
+        if not self._stopped:
+            self._unwatched[channel] = self._clock.callLater(UNWATCHED, self._released, channel)
 
     def sought(self, channel: str) -> None:
         """See `IChannelSource.sought`: there is nowhere else to look."""
 
     def stop(self) -> None:
-        """Leave nothing on the clock."""
+        """Leave nothing on the clock, whoever asks for a channel from now on."""
+        self._stopped = True
         for channel in tuple(self._unwatched):
             self._unwatched.pop(channel).cancel()
 

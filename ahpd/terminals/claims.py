@@ -9,6 +9,8 @@ from ahpd.protocol.uris import session_id
 #: What a claim of each kind has to name, and what it may.
 _NEEDED: Final = {"client": ("clientId",), "session": ("session", "chat")}
 _OPTIONAL: Final = ("turnId", "toolCallId")
+#: The longest name of any of them, in characters: every client is told it with every list.
+_LONGEST: Final = 4096
 
 
 def checked_claim(claim: Any, at: str) -> State:
@@ -29,6 +31,12 @@ def checked_claim(claim: Any, at: str) -> State:
     for member in _OPTIONAL if kind == "session" else ():
         if not isinstance(claim.get(member, ""), str):
             raise invalid_params(f"{at}.{member}: found {_shown(claim[member])}, expected a string")
+    for member in (*needed, *(_OPTIONAL if kind == "session" else ())):
+        length = len(claim.get(member, ""))
+        if length > _LONGEST:
+            raise invalid_params(
+                f"{at}.{member}: found {length} characters, expected at most {_LONGEST}"
+            )
     return claim
 
 

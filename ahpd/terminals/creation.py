@@ -19,6 +19,8 @@ log = Logger()
 
 #: The most columns or rows a terminal of the kernel has.
 MOST_CELLS: Final = 65535
+#: The longest title of a terminal, in characters.
+LONGEST_TITLE: Final = 1000
 
 
 def checked_terminal_uri(uri: str) -> str:
@@ -40,14 +42,25 @@ def size_fault(value: float, at: str) -> str | None:
     return f"{at}: found {value!r}, expected a whole number from 1 to {MOST_CELLS}"
 
 
+def title_fault(title: str, at: str) -> str | None:
+    """What is wrong with a title, naming `at`: every client is told it with every list."""
+    if len(title) <= LONGEST_TITLE:
+        return None
+    return f"{at}: found {len(title)} characters, expected at most {LONGEST_TITLE}"
+
+
 def wanted_start(params: State, shell: str | None) -> TerminalStart:
     """The start a client's `createTerminal` asks for, with `shell` as its shell.
 
     Raises `RpcError` -32602 naming the member.
     """
+    name = params.get("name") or None
+    fault = None if name is None else title_fault(name, "params.name")
+    if fault is not None:
+        raise invalid_params(fault)
     return TerminalStart(
         claim=checked_claim(params["claim"], "params.claim"),
-        title=params.get("name") or None,
+        title=name,
         cwd=_folder_named(params.get("cwd")),
         cols=_wanted_size(params, "cols", DEFAULT_COLS),
         rows=_wanted_size(params, "rows", DEFAULT_ROWS),
@@ -74,10 +87,14 @@ def _folder_named(cwd: str | None) -> str | None:
     return path
 
 
-def folder(cwd: str | None, environment: Mapping[str, str]) -> str:
-    """Where a program starts: `cwd`, or the home folder where that is no folder here."""
-    if cwd is not None and _is_folder(cwd):
-        return cwd
+def folder(start: TerminalStart, environment: Mapping[str, str]) -> str:
+    """Where a program starts: the folder it names, or the home folder where it names none.
+
+    A shell to sit in is at home too where the folder is none here. A command is not: it was
+    meant for that folder, and elsewhere it may delete what it was never shown.
+    """
+    if start.cwd is not None and (start.command is not None or _is_folder(start.cwd)):
+        return start.cwd
     home = environment.get("HOME") or _home_of_this_user()
     return home if _is_folder(home) else "/"
 

@@ -10,6 +10,11 @@ from typing import Final
 
 #: Characters of an echo that are kept; a line of more is not read back to its end.
 _MOST: Final = 16 * 1024
+#: How far past what was drawn the cursor is moved, and how many blanks are put in at once: as
+#: far as a right prompt is drawn. Ten characters ask for ten thousand.
+_GAP: Final = 512
+#: How far it is moved at most past what was drawn, however often.
+_WIDEST: Final = 4096
 
 #: What moves on the line or is none of it. A group each: a CSI's numbers and its letter, or the
 #: controls; strings, charsets and other sequences have no group. Then text.
@@ -57,7 +62,10 @@ class EchoedLine:
 
 
 def line_shown(text: str) -> str:
-    """What reads as a command line after `text` was drawn; its lines joined by newlines."""
+    """What reads as a command line after `text` was drawn; its lines joined by newlines.
+
+    No more than `_MOST` characters of it.
+    """
     lines = [_Drawn()]
     for found in _TOKEN.finditer(text):
         numbers, letter, control, words = found.groups()
@@ -70,7 +78,7 @@ def line_shown(text: str) -> str:
         elif letter is not None:
             lines[-1].move(letter, numbers)
     read = [line.text for line in lines]
-    return "\n".join(read).strip()
+    return "\n".join(read).strip()[:_MOST]
 
 
 class _Drawn:
@@ -108,16 +116,18 @@ class _Drawn:
         if letter == "D":
             self._at = max(0, self._at - times)
         elif letter == "C":
-            self._at = min(self._at + times, _MOST)
+            drawn = len(self._cells)
+            self._at = min(self._at + times, drawn + _GAP, max(drawn, _WIDEST))
         elif letter == "K" and count == 0:
             del self._cells[self._at :]
+        elif letter == "K" and count == 2:
+            self._cells.clear()
         elif letter == "K":
-            upto = len(self._cells) if count == 2 else self._at + 1
-            self._cells[:upto] = " " * min(upto, len(self._cells))
+            self._cells[: self._at + 1] = " " * min(self._at + 1, len(self._cells))
         elif letter == "J" and count == 0:
             del self._cells[self._at :]
         elif letter == "P":
             del self._cells[self._at : self._at + times]
         elif letter == "@":
-            self._cells[self._at : self._at] = " " * times
+            self._cells[self._at : self._at] = " " * min(times, _GAP)
             del self._cells[_MOST:]

@@ -5,9 +5,10 @@ from typing import Final
 
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
-#: Characters from which on a piece is full. To say one costs the same for a single character,
-#: and a larger one would keep everybody else waiting for longer.
-MOST: Final = 64 * 1024
+#: Characters from which on a piece is full. To say one costs as much as these, so they share
+#: it; a larger one keeps everybody else waiting for longer, and with what was read last and
+#: its envelope it would leave in two sends (`transports.queue.PIECE`).
+MOST: Final = 48 * 1024
 #: How long after something was said the next piece is gathered, in seconds: what is typed is
 #: echoed without delay, and what floods makes two hundred pieces a second or full ones.
 WINDOW: Final = 0.005

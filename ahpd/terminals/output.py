@@ -2,7 +2,8 @@
 
 Rules (AHP.txt, `terminal/data` and what follows it): OSC 133, 7 and 633 are taken out of
 the output, and every mark stands where it stood in it. All else goes on untouched and in
-order, bytes that are no UTF-8 replaced.
+order, bytes that are no UTF-8 replaced. A character that a mark stands in is none, as for
+any terminal: what a command printed is read without what is printed after it.
 """
 
 import re
@@ -23,6 +24,8 @@ _OURS: Final = (b"\x1b]133;", b"\x1b]633;", b"\x1b]7;")
 #: Whatever one of `_OURS` begins with: an output that ends like this may go on as a mark.
 _OPENINGS: Final = frozenset(ours[:size] for ours in _OURS for size in range(1, len(ours)))
 _LONGEST_OPENING: Final = max(map(len, _OPENINGS))
+#: One of `_OURS`. A pattern is found in a third of the time that `bytes.find` takes for two bytes.
+_BEGIN: Final = re.compile(rb"\x1b\](?:133|633|7);")
 #: What ends an OSC, or breaks it off: BEL and ST (`ESC \` or U+009C) end it; CAN, SUB and the
 #: ESC of another sequence break it off.
 _END: Final = re.compile(rb"[\x07\x18\x1a\x1b]|\xc2\x9c")
@@ -63,16 +66,15 @@ class OutputReader:
                 return events
             data = bytes(self._held)
             self._held.clear()
-        start = at = 0
-        while (at := data.find(_OSC, at)) >= 0:
-            if not data.startswith(_OURS, at):
-                at += len(_OSC)
-                continue
+        start, at = 0, data.find(b"\x1b")
+        while at >= 0 and (begun := _BEGIN.search(data, at)):
+            at = begun.start()
             inside, end, whole = _end_of(data, at)
             if end < 0:
                 break
             if whole:
                 self._say(data[start:at], events)
+                self._settle(events)
                 self._mark(data[at + len(_OSC) : inside], events)
                 start = end
             at = end
@@ -96,9 +98,7 @@ class OutputReader:
     def finish(self) -> list[Event]:
         """The output is over: all that was held, as text."""
         events = self._all_held()
-        if self._partial:
-            events.append(utf_8_decode(self._partial, "replace", True)[0])
-            self._partial = b""
+        self._settle(events)
         return events
 
     def _all_held(self) -> list[Event]:
@@ -128,6 +128,14 @@ class OutputReader:
         text, used = utf_8_decode(raw, "replace", False)
         self._partial = raw[used:]
         if text:
+            self._commands.shown(text)
+            events.append(text)
+
+    def _settle(self, events: list[Event]) -> None:
+        """What comes next is of another text: an unfinished character goes no further."""
+        if self._partial:
+            text = utf_8_decode(self._partial, "replace", True)[0]
+            self._partial = b""
             self._commands.shown(text)
             events.append(text)
 

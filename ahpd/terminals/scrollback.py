@@ -10,6 +10,9 @@ from ahpd.terminals.cutting import LINE_NEAR, LONGEST_SEQUENCE, place_to_cut
 MOST: Final = 200_000
 #: Parts kept: a command that prints nothing takes room as well.
 MOST_PARTS: Final = 2_000
+#: Parts beside a place that are read to judge it. Of a flood of commands that print next to
+#: nothing all would be, every time one of them goes.
+_PARTS_NEAR: Final = 32
 
 
 class Scrollback:
@@ -80,19 +83,22 @@ class Scrollback:
         return _further(content, number, 0, excess)
 
     def _around(self, content: list[State], number: int, offset: int) -> tuple[str, str]:
-        """The output ahead of a place and behind it, as much as it takes to judge the place."""
+        """The output ahead of a place and behind it, as much as it takes to judge the place.
+
+        What stretches over more than `_PARTS_NEAR` parts is not seen, and is cut like text.
+        """
         before = _between(content[number], offset - self._longest, offset)
-        for part in reversed(content[:number]):
+        for part in reversed(content[max(0, number - _PARTS_NEAR) : number]):
             if len(before) >= self._longest:
                 break
             size = len(_output(part))
             before = _between(part, size - self._longest + len(before), size) + before
         wanted = self._longest + 2 * LINE_NEAR
         behind = _between(content[number], offset, offset + wanted)
-        following = number + 1
-        while len(behind) < wanted and following < len(content):
-            behind += _between(content[following], 0, wanted - len(behind))
-            following += 1
+        for part in content[number + 1 : number + 1 + _PARTS_NEAR]:
+            if len(behind) >= wanted:
+                break
+            behind += _between(part, 0, wanted - len(behind))
         return before, behind
 
     def _take(self, content: list[State], number: int, offset: int) -> int:

@@ -43,6 +43,9 @@ from ahpd.terminals.shells import integration_folder, launch_of
 from ahpd.terminals.terminal import Terminal
 from ahpd.terminals.voice import Voice
 
+#: How many terminals one host has open. All of them are listed each time one moves.
+MOST_TERMINALS: Final = 1000
+
 #: How the host names the terminals it opens itself.
 _OWN_URI: Final = "ahp-terminal:/"
 
@@ -55,7 +58,8 @@ class TerminalsService(Service):
     `default_shell()` is the shell a client's terminal opens, None for the host's own;
     `listed` is told the whole list (schema: TerminalInfo) at every move; `kept` reads what
     is kept of a terminal that is gone. `environment` is the host's own, whose `SHELL` and
-    `HOME` are what a terminal opens and where.
+    `HOME` are what a terminal opens and where. `most` bounds how many are open at a time,
+    those that have exited and were not disposed of among them.
     """
 
     name = "terminals"
@@ -72,6 +76,7 @@ class TerminalsService(Service):
         listed: Callable[[list[State]], None] = lambda infos: None,
         kept: Callable[[str], bytes | None] = lambda uri: None,
         environment: Mapping[str, str] | None = None,
+        most: int = MOST_TERMINALS,
     ) -> None:
         self._store = store
         self._terminals = terminals
@@ -81,6 +86,7 @@ class TerminalsService(Service):
         self._default_shell = default_shell
         self._listed = listed
         self._environment = os.environ if environment is None else environment
+        self._most = most
         self._hosts = (socket.gethostname(),)
         self._typing = Typing(clock)
         self._open: dict[str, Terminal] = {}
@@ -112,7 +118,7 @@ class TerminalsService(Service):
     # -- the host's own (IHostTerminals) --------------------------------------------
 
     def open(self, start: TerminalStart, uri: str | None = None) -> Terminal:
-        """See `IHostTerminals.open`. -32603 once the host is stopping."""
+        """See `IHostTerminals.open`. -32603 once the host is stopping or has too many."""
         checked_claim(start.claim, "claim")
         if uri is None:
             uri = _OWN_URI + self._ids()
@@ -120,6 +126,8 @@ class TerminalsService(Service):
             raise RpcError(SESSION_ALREADY_EXISTS, f"Terminal already exists: {uri}")
         if self._stopping:
             raise internal_error("The host is stopping and opens no terminal")
+        if len(self._open) >= self._most:
+            raise internal_error(f"This host has {self._most} terminals open, the most it has")
         shell = start.shell or own_shell(self._environment)
         program = self._program(start, shell)
         terminal = self._made(uri)
@@ -200,22 +208,27 @@ class TerminalsService(Service):
         )
 
     def _program(self, start: TerminalStart, shell: str) -> TerminalProgram:
-        added = {name: value for name, value in start.env.items() if value is not None}
         launch = launch_of(
             shell,
             start.command,
-            {**self._environment, **added},
+            {**self._environment, **start.env},
             pty=start.pty,
             scripts=integration_folder(),
         )
         return TerminalProgram(
             argv=launch.argv,
-            cwd=folder(start.cwd, self._environment),
-            env={**start.env, **launch.env},
+            cwd=folder(start, self._environment),
+            env={**self._shell_named(), **start.env, **launch.env},
             cols=start.cols,
             rows=start.rows,
             pty=start.pty,
         )
+
+    def _shell_named(self) -> Mapping[str, str]:
+        """`SHELL`, where the host's own is none to run: a service's is `nologin`, and editors and
+        multiplexers start what it says."""
+        shell = own_shell(self._environment)
+        return {} if self._environment.get("SHELL") == shell else {"SHELL": shell}
 
 
 def _first_state(start: TerminalStart, program: TerminalProgram, is_pty: bool, title: str) -> State:

@@ -83,5 +83,5 @@ def launch_of(
         script = str(scripts / "fish.fish").replace("\\", "\\\\").replace("'", "\\'")
         return Launch([shell, "--init-command", f"source '{script}'"], {})
     # zsh reads the first of its files in a folder of ours, which puts the person's back.
-    env = {"ZDOTDIR": str(scripts / "zsh"), "AHPD_ZDOTDIR": environment.get("ZDOTDIR")}
+    env = {"ZDOTDIR": str(scripts / "zsh"), "ORIGINAL_ZDOTDIR": environment.get("ZDOTDIR")}
     return Launch([shell], env)

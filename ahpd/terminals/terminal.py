@@ -110,7 +110,6 @@ class Terminal:
             self._voice.heard(data)
             if self._pace is not None:
                 self._typing.printed(self._pace)
-                self._pace.said()
 
     def ended(self, how: TerminalExit) -> None:
         """See `ITerminalEvents.ended`."""
@@ -139,6 +138,8 @@ class Terminal:
         kind, action = envelope.type, envelope.action
         if kind in GROWS:
             self._voice.bound()
+            if self._pace is not None:
+                self._pace.said()
         elif kind == "terminal/input":
             if self._pace is not None:
                 self._typing.typed(self._pace)

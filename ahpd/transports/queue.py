@@ -23,7 +23,8 @@ is full; from then on they wait here.
 
 A large frame leaves in pieces of at most `PIECE` bytes, so that the transport never
 holds more than about two of them, control frames need not wait long and its progress
-shows. Its parts are never joined or copied on the way to a socket.
+shows. A piece is copied on the way to a socket only where parts meet in it: a header is
+not worth a send of its own.
 """
 
 import errno
@@ -300,7 +301,14 @@ class WriteQueue:
         return b"".join(gathered)
 
     def _continue_frame(self) -> memoryview:
-        part = self._begun.popleft()
-        if len(part) > PIECE:
-            self._begun.appendleft(part[PIECE:])
-        return part[:PIECE]
+        begun = self._begun
+        gathered: list[memoryview] = []
+        room = PIECE
+        while begun and room:
+            part = begun.popleft()
+            if len(part) > room:
+                begun.appendleft(part[room:])
+                part = part[:room]
+            gathered.append(part)
+            room -= len(part)
+        return gathered[0] if len(gathered) == 1 else memoryview(b"".join(gathered))

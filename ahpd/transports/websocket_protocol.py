@@ -309,7 +309,7 @@ class ServerConnection(WebSocketConnection, WebSocketServerProtocol):  # type: i
             if frame.size > PIECE:
                 self._queue.write_parts((header, *frame.parts))
                 return
-            framed = frame.framed = header + frame.payload
+            framed = frame.framed = b"".join((header, *frame.parts))
         self._queue.write(framed)
 
 

@@ -267,3 +267,56 @@ def test_nothing_encoded_is_kept_of_a_channel_nobody_watches(store):
     assert store.snapshot(ROOT)["state"] is kept
     store.unsubscribe(ROOT, watcher)
     assert store.snapshot(ROOT)["state"] is not kept
+
+
+def test_the_owner_of_a_channel_is_told_when_somebody_watches_and_when_nobody_does(store):
+    told = []
+    channel = "ahp-terminal:/kept"
+    store.open(channel, ChannelKind.TERMINAL, {"content": []}, watched=told.append)
+    first, second = Watcher(), Watcher()
+    store.subscribe(channel, first)
+    store.subscribe(channel, first)
+    store.subscribe(channel, second)
+    store.unsubscribe(channel, first)
+    assert told == [True]
+    store.leave(second)
+    store.unsubscribe(channel, first)
+    assert told == [True, False]
+    store.subscribe(channel, first)
+    store.close(channel)
+    assert told == [True, False, True]
+
+
+def test_an_owner_may_let_go_of_a_channel_as_soon_as_nobody_watches_it(store):
+    channel = "ahp-terminal:/kept"
+
+    def watched(somebody):
+        if not somebody:
+            store.release(channel)
+
+    for _ in range(2):
+        store.open(channel, ChannelKind.TERMINAL, {"content": []}, watched=watched)
+        watcher = Watcher()
+        store.subscribe(channel, watcher)
+        store.subscribe(ROOT, watcher)
+        assert set(store.leave(watcher)) == {channel, ROOT}
+        assert not store.is_open(channel)
+        assert store.watchers(channel) == store.watchers(ROOT) == ()
+
+
+@pytest.mark.logs_failures
+def test_a_broken_owner_keeps_nobody_from_coming_or_leaving(store, logged):
+    def watched(somebody):
+        raise RuntimeError("this owner is broken")
+
+    channels = [f"ahp-terminal:/{number}" for number in range(3)]
+    for channel in channels:
+        store.open(channel, ChannelKind.TERMINAL, {"content": []}, watched=watched)
+    watcher = Watcher()
+    for channel in channels:
+        store.subscribe(channel, watcher)
+        assert store.is_watching(channel, watcher)
+    assert set(store.leave(watcher)) == set(channels)
+    assert all(store.watchers(channel) == () for channel in channels)
+    assert store.leave(watcher) == ()
+    assert len([event for event in logged if "log_failure" in event]) == 6

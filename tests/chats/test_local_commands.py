@@ -239,6 +239,21 @@ def test_where_no_folder_is_it_runs_in_the_home_folder(sessions_host):
     assert host.programs.last.program.cwd == "/"
 
 
+def test_a_folder_of_another_machine_runs_no_command(sessions_host):
+    host = sessions_host(programs=ScriptedTerminals())
+    host.session(workingDirectories=["file://elsewhere/src"])
+    chat = host.chat()
+    turn = host.turn(chat, "!rm -rf build")
+    assert host.programs.started == []
+    [ended] = host.state(chat)["turns"]
+    assert (ended["id"], ended["state"]) == (turn, "complete")
+    result = call_of(ended)
+    assert result["success"] is False
+    assert result["error"]["message"] == (
+        "file://elsewhere/src is no folder of this machine, where commands run"
+    )
+
+
 def test_its_end_says_nothing_of_what_is_read(host, chat):
     host.dispatch(S1, "session/isReadChanged", isRead=True)
     host.forget()

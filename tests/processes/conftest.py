@@ -201,10 +201,12 @@ def recorder():
 def start_in(reactor):
     """Starts a program in a terminal of a supervisor's; returns the screen it prints on."""
 
+    known = {}
+
     def begin(supervisor, argv, grace=0.3, pause_after_each=False, **fields):
+        terminals = known.setdefault((supervisor, grace), LocalTerminals(supervisor, grace))
         screen = Screen(reactor, pause_after_each)
-        program = TerminalProgram(argv=argv, **fields)
-        screen.terminal = LocalTerminals(supervisor, grace).start(program, screen)
+        screen.terminal = terminals.start(TerminalProgram(argv=argv, **fields), screen)
         return screen
 
     return begin

@@ -9,8 +9,9 @@ import pytest
 import pytest_twisted
 
 from ahpd.interfaces import TerminalExit
-from ahpd.processes.pipes import TERMINAL_SIZE
+from ahpd.processes.pipes import READ_SIZE
 from ahpd.processes.terminals import MAX_INPUT
+from ahpd.processes.turns import AT_EASE
 
 #: Leaves every byte as it is on its way out, and what is typed too.
 RAW = "import os, sys, tty\ntty.setraw(0)\n"
@@ -54,7 +55,7 @@ for n in range(20):
     assert await screen.end(60) == TerminalExit(0)
     assert len(screen.output) == 20_000_000
     assert hashlib.sha256(screen.output).hexdigest() == expected()
-    assert max(screen.pieces) < TERMINAL_SIZE + 64 * 1024
+    assert max(screen.pieces) < AT_EASE + READ_SIZE
 
 
 def expected():

@@ -83,6 +83,7 @@ class TerminalsHost:
         self.kept = {}
         numbers, self._seqs = itertools.count(1), itertools.count(1)
         options.setdefault("environment", {"SHELL": "/bin/sh", "HOME": "/tmp"})
+        options.setdefault("kept", self.kept.get)
         self.service = TerminalsService(
             self.store,
             self.terminals,
@@ -90,7 +91,6 @@ class TerminalsHost:
             now=lambda: START + timedelta(seconds=self.clock.seconds()),
             ids=lambda: f"id-{next(numbers)}",
             listed=self.lists.append,
-            kept=self.kept.get,
             **options,
         )
         self.service.startService()

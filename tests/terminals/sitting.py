@@ -34,6 +34,9 @@ class Sitting:
 
     def __init__(self, name, home, env=None, command=None, scripts=None):
         shell = program(name)
+        if name == "fish":  # it makes completions of all manuals where there is no such folder
+            made = home / ".local/share/fish/generated_completions"
+            made.mkdir(parents=True, exist_ok=True)
         environment = {
             "HOME": str(home),
             "PATH": os.environ["PATH"],

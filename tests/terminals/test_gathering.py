@@ -42,7 +42,7 @@ def test_what_follows_quickly_is_said_as_one(gatherer, clock, said):
 
 def test_a_flood_is_said_in_full_pieces_without_waiting(gatherer, clock, said):
     gatherer.add("a")
-    for _ in range(64):
+    for _ in range(48):
         gatherer.add("x" * 4096)
     assert [len(piece) for piece in said] == [1] + [MOST] * 4
 

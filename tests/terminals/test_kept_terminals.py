@@ -1,9 +1,10 @@
 """Terminals that are gone and still named: read back while somebody looks, and let go of."""
 
 import pytest
+from twisted.logger import globalLogPublisher
 
 from ahpd.channels.directory import ChannelDirectory
-from ahpd.interfaces import RpcError
+from ahpd.interfaces import RpcError, StoreFailure
 from ahpd.protocol.errors import INTERNAL_ERROR, SESSION_NOT_FOUND
 from ahpd.protocol.text import plain
 from ahpd.protocol.uris import ChannelKind
@@ -141,3 +142,28 @@ def test_a_live_terminal_stays_open_when_nobody_looks(host):
 def test_a_stopped_host_waits_for_nobody_to_look(kept):
     opened(kept)
     kept.stop()
+
+
+def test_what_is_asked_for_of_a_stopped_host_leaves_nothing_on_its_clock(kept):
+    kept.stop()
+    opened(kept)
+    assert kept.store.is_open(URI)
+    assert kept.clock.getDelayedCalls() == []
+
+
+def test_what_a_broken_store_cannot_read_is_unknown_and_in_the_log(make_host):
+    def broken(uri):
+        raise StoreFailure("the disk is gone")
+
+    host, events = make_host(kept=broken), []
+    directory = ChannelDirectory(host.store)
+    directory.register(ChannelKind.TERMINAL, host.service.channels)
+    globalLogPublisher.addObserver(events.append)
+    try:
+        assert directory.resolve(URI) is None
+        with pytest.raises(RpcError, match="not found"):
+            directory.ready(URI)
+        assert host.create(URI) == URI
+    finally:
+        globalLogPublisher.removeObserver(events.append)
+    assert [event["words"] for event in events if "words" in event] == ["the disk is gone"] * 3

@@ -123,6 +123,20 @@ def test_a_claim_that_is_neither_kind_is_refused_where_it_is_wrong(host, claim, 
     assert host.lists == []
 
 
+@pytest.mark.parametrize(
+    ("member", "more"),
+    [
+        ("params.name", {"name": "x" * 1001}),
+        ("params.claim.clientId", {"claim": {"kind": "client", "clientId": "x" * 4097}}),
+        ("params.claim.turnId", {"claim": {**SESSION, "turnId": "x" * 4097}}),
+    ],
+)
+def test_what_every_list_repeats_is_no_longer_than_a_name(host, member, more):
+    code, words = refused(host.create, URI, **more)
+    assert (code, words.partition(":")[0]) == (INVALID_PARAMS, member)
+    assert host.terminals.started == []
+
+
 def test_a_claim_is_kept_as_it_was_sent(host):
     claim = {**SESSION, "turnId": "t", "toolCallId": "c", "note": "mine"}
     host.create(URI, claim=claim)
@@ -151,10 +165,33 @@ def test_it_starts_in_the_folder_it_names_and_at_home_where_there_is_none(host, 
     assert host.state("ahp-terminal:/0")["cwd"] == spaced.as_uri()
 
 
+@pytest.mark.parametrize("command", ["rm -rf build", ["rm", "-rf", "build"]])
+def test_a_command_is_run_in_no_folder_but_the_one_it_names(host, tmp_path, command):
+    gone = tmp_path / "gone"
+    host.open(cwd=str(gone), command=command)
+    assert host.program.program.cwd == str(gone)
+    host.open(command=command)
+    assert host.program.program.cwd == "/tmp"
+
+
 def test_a_home_that_is_no_folder_is_the_root_folder(make_host):
     host = make_host(environment={"HOME": "/nowhere/at/all"})
     host.create(URI)
     assert host.program.program.cwd == "/"
+
+
+@pytest.mark.parametrize("shell", ["/usr/sbin/nologin", "/nowhere/sh", "sh", ""])
+def test_programs_are_told_of_a_shell_they_can_run(make_host, shell):
+    host = make_host(environment={"SHELL": shell, "HOME": "/tmp"}, default_shell=lambda: "/bin/cat")
+    host.create(URI)
+    assert host.program.program.env["SHELL"] == "/bin/sh"
+    host.open(env={"SHELL": "/bin/mine"})
+    assert host.program.program.env["SHELL"] == "/bin/mine"
+
+
+def test_a_shell_of_the_hosts_that_runs_is_told_as_it_is(host):
+    host.create(URI)
+    assert "SHELL" not in host.program.program.env
 
 
 def test_a_clients_terminal_opens_the_shell_that_was_pushed(make_host):
@@ -212,6 +249,28 @@ def test_what_is_added_to_the_environment_reaches_the_program(host):
     host.open(command=["true"], env={"A": "1", "HOME": None})
     assert host.program.program.env["A"] == "1"
     assert host.program.program.env["HOME"] is None
+
+
+def test_what_is_taken_from_the_environment_is_not_put_back_for_a_shell(make_host):
+    host = make_host(environment={"HOME": "/tmp", "ZDOTDIR": "/the/hosts"})
+    for env, theirs in (({}, "/the/hosts"), ({"ZDOTDIR": "/a"}, "/a"), ({"ZDOTDIR": None}, None)):
+        host.open(shell="/bin/zsh", env=env)
+        told = host.program.program.env
+        assert theirs in told.values()
+        assert not any(name.startswith("AHPD_") for name in told)
+
+
+def test_one_terminal_too_many_is_refused_until_another_is_disposed_of(make_host):
+    host = make_host(most=2)
+    uris = [host.create(f"ahp-terminal:/{number}") for number in range(2)]
+    host.program.exits()  # it is open still
+    for _ in range(2):
+        with pytest.raises(RpcError, match="2 terminals open") as failed:
+            host.create("ahp-terminal:/more")
+        assert failed.value.code == INTERNAL_ERROR
+    assert len(host.terminals.started) == 2
+    host.service.dispose_of(uris[1])
+    host.create("ahp-terminal:/more")
 
 
 def test_the_host_names_its_own_terminals(host):

@@ -71,6 +71,26 @@ def test_anything_shown_makes_some_line(shown):
     assert "\x1b" not in line
 
 
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "\x1b[9999C\x1b[9999Cx\n",
+        "\x1b[9999C\x1b[9999Cx\r",
+        "xy\b\x1b[9999@\n",
+        "\x1b[999Cx",
+        "x\x1b[9999C\x1b[1K",
+    ],
+)
+def test_a_cursor_that_is_sent_far_makes_no_long_line(shown):
+    """A program prints sixteen thousand characters, and every client is told what they make."""
+    assert len(line_shown(shown * 2000)) <= 16 * 1024
+
+
+def test_what_is_drawn_at_the_right_of_a_line_is_no_matter():
+    shown = "ls\x1b[200C12:00\x1b[205D -l"
+    assert line_shown(shown).startswith("ls -l")
+
+
 @given(st.text())
 def test_a_line_that_is_escaped_reads_as_it_was(line):
     escaped = line.replace("\\", "\\\\").replace(";", "\\x3b").replace("\n", "\\x0a")

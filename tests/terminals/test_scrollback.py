@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from ahpd.protocol.reducers.terminal import reduce
 from ahpd.protocol.text import GrowingText, plain
+from ahpd.terminals import scrollback as module
 from ahpd.terminals.cutting import LONGEST_SEQUENCE, place_to_cut
 from ahpd.terminals.scrollback import MOST, MOST_PARTS, Scrollback
 
@@ -278,3 +279,26 @@ def test_a_flood_costs_what_comes_and_not_what_is_kept(monkeypatch):
     assert copied < times * 12_000
     (part,) = state["content"]
     assert MOST - 1000 <= len(part["value"]) <= MOST
+
+
+def test_a_flood_of_commands_costs_what_goes_and_not_how_many_are_kept(monkeypatch):
+    """A program may print nothing but marks, a hundred thousand commands a second."""
+    read = 0
+    between = module._between
+
+    def counted(part, start, stop):
+        nonlocal read
+        read += 1
+        return between(part, start, stop)
+
+    monkeypatch.setattr(module, "_between", counted)
+    for output in ("", "x", "\x1b]0;"):
+        scrollback, content = Scrollback(), []
+        for _ in range(MOST_PARTS):
+            content.append(command(output))
+            scrollback.trim(content)
+        read = 0
+        for _ in range(100):
+            content.append(command(output))
+            assert scrollback.trim(content) == len(output)
+        assert read < 100 * 100

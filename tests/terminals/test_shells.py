@@ -309,8 +309,8 @@ def test_a_shell_with_its_version_in_its_name_is_one_too(name, tmp_path):
 def test_zsh_is_told_where_the_persons_files_are(tmp_path):
     launch = launch_of("/bin/zsh", None, {"ZDOTDIR": "/theirs"}, scripts=tmp_path)
     assert launch.argv == ["/bin/zsh"]
-    assert launch.env == {"ZDOTDIR": str(tmp_path / "zsh"), "AHPD_ZDOTDIR": "/theirs"}
-    assert launch_of("/bin/zsh", None, {}, scripts=tmp_path).env["AHPD_ZDOTDIR"] is None
+    assert launch.env == {"ZDOTDIR": str(tmp_path / "zsh"), "ORIGINAL_ZDOTDIR": "/theirs"}
+    assert launch_of("/bin/zsh", None, {}, scripts=tmp_path).env["ORIGINAL_ZDOTDIR"] is None
 
 
 @pytest.mark.parametrize("shell_name", SHELLS)

@@ -44,7 +44,7 @@ def test_their_folder_of_files_is_theirs_again(tmp_path):
 def test_without_one_there_is_none(tmp_path):
     with sitting(tmp_path) as it:
         it.prompt()
-        assert lines(it.run("print ${ZDOTDIR-none}${AHPD_ZDOTDIR-none}"))[0][1] == "nonenone\n"
+        assert lines(it.run("print ${ZDOTDIR-none}${ORIGINAL_ZDOTDIR-none}"))[0][1] == "nonenone\n"
 
 
 def test_a_folder_their_first_file_names_is_where_the_rest_is_read(tmp_path):
@@ -216,43 +216,3 @@ def test_a_script_zsh_runs_knows_nothing_of_it(tmp_path):
         it.prompt()
         ((_, output, _),) = it.run("zsh -c 'print ${(k)functions[(I)__ahpd*]}+'")
         assert output == "+\r\n"
-
-
-@pytest.mark.parametrize(
-    ("text", "mark"),
-    [
-        ("", "#"),
-        ("PROMPT_EOL_MARK='<%#>'\n", "<#>"),
-        ("PROMPT_EOL_MARK=\n", ""),
-        ("setopt prompt_subst prompt_bang no_unset ksh_arrays all_export\n", "#"),
-        ("unsetopt prompt_percent\n", "#"),
-    ],
-)
-def test_the_mark_of_an_open_line_is_drawn_and_is_not_the_commands(tmp_path, text, mark):
-    (tmp_path / ".zshrc").write_text("PS1='> '\n" + text)
-    with Sitting("zsh", tmp_path) as it:
-        it.prompt()
-        for line, output, code in (("echo one", "one\n", 0), ("printf ab", "ab", 0), ("(exit 3)", "", 3)):
-            it.type(line + "\r")
-            events = it.prompt()
-            assert lines(commands(events)) == [(line, output, code)]
-            drawn = re.sub(r"\x1b\[\d*m", "", "".join(e for e in events if isinstance(e, str)))
-            assert f"{mark}{' ' * 100}" in drawn
-            it.until(lambda new: it.text().endswith("\x1b[?2004h"))
-        it.mark = len(it.events)
-        it.type("\r")
-        it.prompt()
-
-
-@pytest.mark.parametrize(
-    ("text", "kept"),
-    [("", "none"), ("PROMPT_EOL_MARK=mine\n", "mine"), ("typeset -r PROMPT_EOL_MARK=mine\n", "mine")],
-)
-def test_the_mark_of_an_open_line_is_theirs_at_the_prompt(tmp_path, text, kept):
-    text += "theirs() { print \"<${PROMPT_EOL_MARK-none}>\" }\nprecmd_functions+=(theirs)\n"
-    with sitting(tmp_path, text) as it:
-        it.prompt()
-        it.run("true")
-        it.run("true")
-        assert it.all_text().count(f"<{kept}>\r\n") == 3
-        assert it.all_text().count("<") == 3

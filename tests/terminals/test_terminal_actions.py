@@ -77,6 +77,14 @@ def test_a_size_no_terminal_has_is_refused(opened, size):
     assert (reader.said, opened.program.sizes) == ([], [])
 
 
+def test_a_title_as_long_as_a_book_is_refused(opened):
+    reader = opened.reader(URI)
+    words = "action.title: found 1001 characters, expected at most 1000"
+    assert opened.dispatch(URI, "titleChanged", title="x" * 1001) == words
+    assert reader.said == []
+    assert opened.dispatch(URI, "titleChanged", title="x" * 1000) is None
+
+
 def test_a_claim_goes_to_everybody_and_into_the_list(opened):
     reader = opened.reader(URI)
     assert opened.dispatch(URI, "claimed", claim=SESSION) is None

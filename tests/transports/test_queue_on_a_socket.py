@@ -206,13 +206,20 @@ def test_an_error_is_the_transports_to_meet(transport, queue, clock, number):
     assert queue.pending_bytes() == 0
 
 
-def test_a_large_frame_is_not_copied_on_its_way(transport, queue):
+def test_a_large_frame_is_not_copied_on_its_way_but_where_its_parts_meet(transport, queue):
     body = b"B" * 300_000
     queue.write_parts((b"head", body, b"tail"))
     assert transport.sent == b"head" + body + b"tail"
-    pieces = transport.kernel.sends[1:-1]
-    assert [len(piece) for piece in pieces] == [PIECE] * 4 + [300_000 - 4 * PIECE]
-    assert all(piece.obj is body for piece in pieces)
+    pieces = transport.kernel.sends
+    assert [len(piece) for piece in pieces] == [PIECE] * 4 + [300_008 - 4 * PIECE]
+    assert all(piece.obj is body for piece in pieces[1:-1])
+
+
+def test_small_parts_of_a_large_frame_leave_together(transport, queue):
+    parts = [b"%05d" % number for number in range(2 * PIECE // 5)]
+    queue.write_parts(tuple(parts))
+    assert transport.sent == b"".join(parts)
+    assert [len(piece) for piece in transport.kernel.sends] == [PIECE, 5 * len(parts) - PIECE]
 
 
 def test_a_reader_that_takes_everything_is_sent_a_mebibyte_before_others_have_their_turn(

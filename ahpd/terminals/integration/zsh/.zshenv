@@ -6,9 +6,9 @@
 # person's, so that none of their aliases gets into one. A name of ours never has the mark's
 # text in one piece, which is how marks of somebody else are told from ours.
 
-if [[ -n ${AHPD_ZDOTDIR+set} ]]; then
-    export ZDOTDIR=$AHPD_ZDOTDIR
-    unset AHPD_ZDOTDIR
+if [[ -n ${ORIGINAL_ZDOTDIR+set} ]]; then
+    export ZDOTDIR=$ORIGINAL_ZDOTDIR
+    unset ORIGINAL_ZDOTDIR
 else
     unset ZDOTDIR
 fi
