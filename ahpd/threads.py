@@ -1,14 +1,24 @@
 """Blocking work done beside the reactor's thread."""
 
 from collections.abc import Awaitable, Callable
-from typing import Any
+from functools import partial
+from threading import Thread
+from typing import Any, Final
 
-from twisted.internet.defer import succeed
+from twisted.application.service import Service
+from twisted.internet.defer import Deferred, succeed
 from twisted.internet.interfaces import IReactorThreads
 from twisted.internet.threads import deferToThreadPool
+from twisted.logger import Logger
+from twisted.python.threadpool import ThreadPool
+
+log = Logger()
 
 #: Does blocking work elsewhere: `run(work)` is its result, later.
 InThread = Callable[[Callable[[], Any]], Awaitable[Any]]
+
+#: Seconds for which a stop waits for what is under way.
+LONGEST_STOP: Final = 5.0
 
 
 def in_thread(reactor: Any) -> InThread:
@@ -19,4 +29,72 @@ def in_thread(reactor: Any) -> InThread:
     """
     if IReactorThreads.providedBy(reactor):
         return lambda work: deferToThreadPool(reactor, reactor.getThreadPool(), work)
-    return lambda work: succeed(None).addCallback(lambda _: work())
+    return _at_once
+
+
+def _at_once(work: Callable[[], Any]) -> Awaitable[Any]:
+    return succeed(None).addCallback(lambda _: work())
+
+
+class ThreadsStopped(Exception):
+    """Work was asked for when its threads were gone."""
+
+
+class OwnThreads(Service):
+    """Threads of some work alone, `most` of them; `run` is an `InThread`.
+
+    For work that may wait for as long as a disk does, one on another machine for example:
+    it keeps nobody waiting who needs the reactor's few threads, names looked up among them.
+    A thread that never comes back does not hold the process.
+    """
+
+    def __init__(self, reactor: Any, name: str, most: int) -> None:
+        self.name = name
+        self._reactor = reactor
+        self._pool: ThreadPool | None = None
+        self._stopped = False
+        if IReactorThreads.providedBy(reactor):
+            self._pool = ThreadPool(0, most, name)
+            self._pool.threadFactory = partial(Thread, daemon=True)  # type: ignore[assignment]
+
+    def run(self, work: Callable[[], Any]) -> Awaitable[Any]:
+        """Do `work` in one of the threads. `ThreadsStopped` once they are no more.
+
+        What is asked for before the start is done after it.
+        """
+        if self._pool is None:
+            return _at_once(work)
+        if self._stopped:
+            raise ThreadsStopped(f"the threads of {self.name} are gone")
+        return deferToThreadPool(self._reactor, self._pool, work)
+
+    def startService(self) -> None:
+        """Threads are there from now on."""
+        super().startService()  # type: ignore[no-untyped-call]
+        if self._pool is not None:
+            self._pool.start()
+
+    def stopService(self) -> "Deferred[None]":
+        """Take no more work. Fires when all is done, or has been waited for long enough."""
+        super().stopService()  # type: ignore[no-untyped-call]
+        again, self._stopped = self._stopped, True
+        if self._pool is None or again:
+            return succeed(None)
+        gone: Deferred[None] = Deferred()
+        late = self._reactor.callLater(LONGEST_STOP, self._left_behind, gone)
+
+        def done() -> None:
+            if not gone.called:
+                late.cancel()
+                gone.callback(None)
+
+        def wait(pool: ThreadPool) -> None:
+            pool.stop()
+            self._reactor.callFromThread(done)
+
+        Thread(target=wait, args=(self._pool,), name=f"{self.name}-end", daemon=True).start()
+        return gone
+
+    def _left_behind(self, gone: "Deferred[None]") -> None:
+        log.error("some work of {name} does not come back and is left behind", name=self.name)
+        gone.callback(None)

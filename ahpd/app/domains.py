@@ -1,7 +1,7 @@
 """The domains of a host: each is made of the ground and of what it asks of the others."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 import attrs
 from twisted.internet.interfaces import IReactorFDSet
@@ -22,6 +22,7 @@ from ahpd.processes.supervisor import ProcessSupervisor
 from ahpd.processes.terminals import LocalTerminals
 from ahpd.protocol import State
 from ahpd.protocol.errors import RpcError
+from ahpd.resources.files.at_work import FilesAtWork
 from ahpd.resources.files.provider import FileResources
 from ahpd.resources.service import Resources
 from ahpd.resources.watching.files import FileWatcher
@@ -29,9 +30,12 @@ from ahpd.root.service import RootService
 from ahpd.sessions.service import SessionsService
 from ahpd.stores.host_record import FileRecord
 from ahpd.terminals.service import TerminalsService
-from ahpd.threads import in_thread
+from ahpd.threads import OwnThreads, in_thread
 from ahpd.transports.admission import Policy
 from ahpd.watches.service import ResourceWatches
+
+#: How many threads work on files: some may wait for a disk that does not answer.
+_FILE_THREADS: Final = 24
 
 
 def make_sessions(
@@ -81,18 +85,21 @@ class ResourceParts:
     resources: Resources
     clients: ClientFiles
     watches: ResourceWatches
+    files: FilesAtWork
+    threads: OwnThreads
 
 
 def make_resources(ground: Ground, providers: Mapping[str, Any] | None) -> ResourceParts:
     """Who serves which scheme. `providers` by scheme replace this machine's files."""
-    thread = in_thread(ground.reactor)
+    files, threads = FilesAtWork(), OwnThreads(ground.reactor, "file threads", _FILE_THREADS)
     if providers is None:
-        watcher = FileWatcher(thread, ground.scheduler, ground.reactor)
-        providers = {"file": FileResources(thread, ids=ground.ids, watcher=watcher)}
+        watcher = FileWatcher(threads.run, ground.scheduler, ground.reactor, go_on=files.go_on)
+        provider = FileResources(threads.run, ids=ground.ids, watcher=watcher, go_on=files.go_on)
+        providers = {"file": provider}
     clients = ClientFiles(ground.clients, ground.scheduler)
     resources = Resources(providers, clients)
     watches = ResourceWatches(ground.store, resources, ground.scheduler)
-    return ResourceParts(resources, clients, watches)
+    return ResourceParts(resources, clients, watches, files, threads)
 
 
 def local_terminals(reactor: Any, supervisor: ProcessSupervisor) -> ITerminals | None:

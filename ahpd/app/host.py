@@ -183,7 +183,7 @@ def _listening(
         services.append(stdio)
     if folder is not None:
         services.append(folder)
-    services += [parts.watches, parts.clients, ground.supervisor]
+    services += [parts.threads, parts.watches, parts.files, parts.clients, ground.supervisor]
     if terminals is not None:
         services.append(terminals)
     services += [sessions, Routes(router)]

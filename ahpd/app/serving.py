@@ -81,7 +81,7 @@ def serve(
             **chat_commands(sessions),
             **completion_commands(make_completer(ground), store, directory, sessions),
             **({} if terminals is None else terminal_commands(terminals)),
-            **resource_commands(parts.resources, parts.watches),
+            **resource_commands(parts.resources, parts.watches, ground.scheduler),
             **config_commands(sessions, agents, ground.scheduler),
         },
         {

@@ -1,8 +1,8 @@
 """Reads in turn: a connection is answered one after the other, as fast as it takes them.
 
-An answer may be large, and a client may ask for many at once. Answered all together they
-would be held in memory until the last of them was sent, and the client would be closed for
-not reading what it is reading (`ahpd/peers/outbox.py`).
+An answer may be large, a file's or a folder's, and a client may ask for many at once.
+Answered all together they would be held in memory until the last of them was sent, and the
+client would be closed for not reading what it is reading (`ahpd/peers/outbox.py`).
 """
 
 from collections import deque
@@ -17,7 +17,7 @@ from twisted.internet.task import deferLater
 from ahpd.interfaces import ClientGone, IClientConnection
 
 #: How often a read that waits for its client looks again, in seconds.
-_LOOK_AGAIN: Final = 0.01
+_LOOK_AGAIN: Final = 0.005
 
 #: How long a read holds back the next one of its connection, in seconds: one that waits for
 #: a disk that does not answer is to hold back nothing else.
@@ -26,7 +26,7 @@ LONG: Final = 1.0
 
 @attrs.define(eq=False)
 class _Line:
-    """The reads of one connection. Who is first has its turn."""
+    """The reads of one kind of one connection. Who is first has its turn."""
 
     waiting: deque[Deferred[None]] = attrs.field(factory=deque)
     turn: object | None = None
@@ -34,18 +34,21 @@ class _Line:
 
 
 class ReadsInTurn:
-    """Turns at reading, a line for each connection."""
+    """Turns at reading. Each connection has a line for each kind of read, its method."""
 
     def __init__(self, clock: IReactorTime) -> None:
         self._clock = clock
-        self._lines: dict[int, _Line] = {}
+        self._lines: dict[tuple[int, str], _Line] = {}
 
-    async def read(self, caller: IClientConnection, work: Callable[[], Awaitable[Any]]) -> Any:
+    async def read(
+        self, caller: IClientConnection, kind: str, work: Callable[[], Awaitable[Any]]
+    ) -> Any:
         """What `work()` comes to, begun once the reads before it are answered and taken.
 
         Raises `ClientGone` for a client that went meanwhile, and nothing was read for it.
         """
-        line = self._lines.setdefault(caller.connection_id, _Line())
+        key = (caller.connection_id, kind)
+        line = self._lines.setdefault(key, _Line())
         if line.turn is not None:
             waiting: Deferred[None] = Deferred()
             line.waiting.append(waiting)
@@ -53,10 +56,10 @@ class ReadsInTurn:
         turn = line.turn = object()
         try:
             await self._until_taken(caller)
-            line.over = self._clock.callLater(LONG, self._next, caller.connection_id, turn)
+            line.over = self._clock.callLater(LONG, self._next, key, turn)
             return await work()
         finally:
-            self._next(caller.connection_id, turn)
+            self._next(key, turn)
 
     async def _until_taken(self, caller: IClientConnection) -> None:
         while caller.lagging():
@@ -64,16 +67,17 @@ class ReadsInTurn:
         if not caller.connected:
             raise ClientGone("The client went before it was answered")
 
-    def _next(self, connection: int, turn: object) -> None:
+    def _next(self, key: tuple[int, str], turn: object) -> None:
         """The turn is over, unless it was before."""
-        line = self._lines.get(connection)
+        line = self._lines.get(key)
         if line is None or line.turn is not turn:
             return
         if line.over is not None and line.over.active():
             line.over.cancel()
         line.over = None
         if not line.waiting:
-            del self._lines[connection]
+            del self._lines[key]
             return
+        line.turn = object()  # nobody's, until whoever is next has it
         # In the reactor's next turn: by then the answer is on its way, and is looked at.
         self._clock.callLater(0, line.waiting.popleft().callback, None)

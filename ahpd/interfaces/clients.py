@@ -107,7 +107,9 @@ class ICaller(Interface):
 
 
 class IClientConnection(ICaller, ISubscriber):
-    """One open connection of a client: it asks, and it watches channels."""
+    """One connection of a client: it asks, and it watches channels."""
+
+    connected: bool = Attribute("Whether it is open still.")
 
 
 class IClients(Interface):

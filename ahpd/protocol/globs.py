@@ -16,9 +16,12 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-#: How many characters a list of patterns may have, each choice of its braces counted.
+#: How many characters a list of patterns may have, as it is written and with each choice of
+#: its braces counted.
 MOST_CHARACTERS: Final = 20_000
 _MOST_BRACES: Final = 50
+#: How many segments one pattern may have. Each is a group in the one before it.
+_MOST_SEGMENTS: Final = 200
 
 _MAGIC: Final = re.compile(r"[*?\[{]")
 _CHARACTER: Final = "[^/]"
@@ -63,6 +66,8 @@ def _read(globs: Sequence[str]) -> list[_Pattern]:
     """Each pattern as its segments. A path means what is below it too: it ends in `**`."""
     found: list[_Pattern] = []
     length = 0
+    if sum(map(len, globs)) > MOST_CHARACTERS:
+        raise ValueError(f"the patterns have more than {MOST_CHARACTERS} characters")
     for glob in globs:
         if glob.count("{") > _MOST_BRACES:
             raise ValueError(f"a pattern has more than {_MOST_BRACES} braces")
@@ -74,6 +79,8 @@ def _read(globs: Sequence[str]) -> list[_Pattern]:
                     "every choice in braces counted"
                 )
             segments = [each for each in pattern.split("/") if each not in ("", ".")]
+            if len(segments) > _MOST_SEGMENTS:
+                raise ValueError(f"a pattern has more than {_MOST_SEGMENTS} segments")
             if ".." in segments:
                 raise ValueError(f"the pattern {glob!r} leads out of what is watched")
             if _MAGIC.search(glob) is None:
@@ -106,8 +113,12 @@ def _expanded(pattern: str, glob: str) -> Iterator[str]:
 
 def _outside_sets(pattern: str, at: int) -> Iterator[int]:
     """Where each character from `at` on is that is in no set in brackets."""
+    may_close = True  # where one is not closed none behind it is either, and none is looked for
     while at < len(pattern):
-        end = _end_of_set(pattern, at) if pattern[at] == "[" else -1
+        end = -1
+        if may_close and pattern[at] == "[":
+            end = _end_of_set(pattern, at)
+            may_close = end >= 0
         if end < 0:
             yield at
         at = max(at, end) + 1

@@ -55,7 +55,7 @@ class Asked:
 @pytest.fixture
 def asked(host):
     asked = Asked()
-    commands = resource_commands(asked, asked)
+    commands = resource_commands(asked, asked, host.clock)
     host.hub.serve({**host.hub.commands, **commands}, host.hub.notifications)
     return asked
 

@@ -44,7 +44,7 @@ class RelayHost:
             {
                 **handshake.commands(),
                 **subscriptions.commands(),
-                **resource_commands(self.resources, NoWatches()),
+                **resource_commands(self.resources, NoWatches(), self.clock),
             },
             {**subscriptions.notifications(), **self.files.notifications()},
         )

@@ -391,7 +391,7 @@ def test_an_original_that_cannot_be_deleted_after_a_move_is_said(
 ):
     crosses(monkeypatch)
 
-    def fails(folder, name):
+    def fails(folder, name, go_on):
         raise PermissionError(errno.EACCES, "no")
 
     monkeypatch.setattr(moving, "remove_entry", fails)
@@ -414,14 +414,19 @@ def test_what_was_replaced_and_cannot_be_deleted_is_said(files, tmp_path, monkey
     assert os.listdir(tmp_path / "old") == ["new"]
 
 
-def test_what_was_put_aside_comes_back_where_a_move_fails(files, tmp_path, monkeypatch, refused):
+@pytest.mark.parametrize("exchanges", [True, False])
+def test_what_was_put_aside_comes_back_where_a_move_fails(
+    files, tmp_path, monkeypatch, refused, exchanges
+):
     (tmp_path / "new").write_text("")
     (tmp_path / "old").mkdir()
     (tmp_path / "old" / "x").write_text("")
     rename = os.rename
+    if not exchanges:
+        monkeypatch.setattr(drafts.kernel, "_renameat2", None)
 
     def fails(source, target, **folders):
-        if source == "new" and not (tmp_path / "old").exists():
+        if source == "new" and not (tmp_path / "old").is_dir():
             raise OSError(errno.EIO, "broken")
         rename(source, target, **folders)
 
@@ -429,6 +434,33 @@ def test_what_was_put_aside_comes_back_where_a_move_fails(files, tmp_path, monke
     with refused(-32603, files.uri("old")):
         files.move("new", "old")
     assert files.names() == ["new", "old", "old/x"]
+
+
+@pytest.mark.skipif(drafts.kernel._renameat2 is None, reason="the system exchanges no names")
+@pytest.mark.parametrize("call", ["move", "copy"])
+@pytest.mark.parametrize("comes", ["file", "folder"])
+def test_something_is_at_the_destination_at_every_moment(files, tmp_path, monkeypatch, call, comes):
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "x").write_text("old")
+    if comes == "file":
+        (tmp_path / "new").write_text("new")
+    else:
+        (tmp_path / "new").mkdir()
+        (tmp_path / "new" / "y").write_text("new")
+    rename, seen = os.rename, []
+
+    def looked(source, target, **folders):
+        try:
+            rename(source, target, **folders)
+        finally:
+            seen.append((tmp_path / "old").exists())
+
+    monkeypatch.setattr(os, "rename", looked)
+    getattr(files, call)("new", "old")
+    assert seen == [True, True]
+    left = ["old"] if comes == "file" else ["old", "old/y"]
+    kept = [] if call == "move" else [name.replace("old", "new") for name in left]
+    assert files.names() == sorted(left + kept)
 
 
 # -- copy ----------------------------------------------------------------------------

@@ -389,6 +389,52 @@ def test_a_file_keeps_its_access_list_and_is_given_none_by_its_folder(files, tmp
     assert "system.posix_acl_access" in os.listxattr(tmp_path / "made")
 
 
+@pytest.mark.parametrize("call", ["write", "copy"])
+def test_what_takes_a_files_place_is_at_no_time_open_to_more_people(
+    files, tmp_path, monkeypatch, call
+):
+    """Until the list is there the bits of the group are the group's own."""
+    nobody = 0xFFFFFFFF
+    path = tmp_path / "listed"
+    path.write_text("old")
+    access_list(
+        path, "access", ("user_obj", 6, nobody), ("user", 4, 1234), ("group_obj", 0, nobody),
+        ("mask", 4, nobody), ("other", 0, nobody),
+    )  # fmt: skip
+    was, seen = os.getxattr(path, "system.posix_acl_access"), []
+    fchmod = os.fchmod
+
+    def looked(file, mode):
+        assert os.getxattr(file, "system.posix_acl_access") == was
+        seen.append(mode)
+        fchmod(file, mode)
+
+    monkeypatch.setattr(os, "fchmod", looked)
+    if call == "write":
+        files.write("listed", "new")
+    else:
+        files.copy("listed", "copy")
+    assert seen == [0o640]
+
+
+def test_a_copy_that_cannot_have_the_access_list_is_not_the_groups(files, tmp_path, monkeypatch):
+    nobody = 0xFFFFFFFF
+    path = tmp_path / "listed"
+    path.write_text("old")
+    access_list(
+        path, "access", ("user_obj", 6, nobody), ("user", 4, 1234), ("group_obj", 0, nobody),
+        ("mask", 4, nobody), ("other", 4, nobody),
+    )  # fmt: skip
+
+    def none_here(*arguments, **more):
+        raise OSError(errno.EOPNOTSUPP, "no lists here")
+
+    monkeypatch.setattr(os, "setxattr", none_here)
+    files.copy("listed", "copy")
+    assert mode_of(path) == 0o644
+    assert mode_of(tmp_path / "copy") == 0o604
+
+
 def test_a_file_of_several_names_stays_one_file(files, tmp_path):
     path, other = tmp_path / "f", tmp_path / "g"
     path.write_text("old")

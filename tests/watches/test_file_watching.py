@@ -500,6 +500,23 @@ async def test_more_than_a_watch_may_hold_is_refused_and_leaves_nothing(root):
     assert watcher._inotify is None
 
 
+@linux
+@watched
+async def test_more_than_all_watches_may_hold_is_refused_until_another_lets_go(root):
+    for number in range(20):
+        (root / f"f{number}").write_text("x")
+    watcher = watching(together=30)
+    first = await watcher.watch(WatchRequest(root=uri_of(root)), print)
+    for _ in range(2):
+        code, words = await failing(watcher.watch(WatchRequest(root=uri_of(root)), print))
+        assert code == -32603
+        assert "watches hold 30 files and folders" in words
+    await first.release()
+    second = await watcher.watch(WatchRequest(root=uri_of(root)), print)
+    await second.release()
+    assert watcher._room._left == 30
+
+
 class Limited(INotify):
     """An instance that has room for so many watches."""
 

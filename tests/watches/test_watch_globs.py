@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ahpd.protocol import globs
 from ahpd.protocol.globs import MOST_CHARACTERS, WatchFilter
 
 MATCHES = [
@@ -139,6 +140,9 @@ def test_no_patterns_tell_of_everything():
         ("{" * 60, "more than 50 braces"),
         ("{a,b}" * 30, f"more than {MOST_CHARACTERS} characters"),
         ("x" * (MOST_CHARACTERS + 1), f"more than {MOST_CHARACTERS} characters"),
+        ("{" + "[" * MOST_CHARACTERS, f"more than {MOST_CHARACTERS} characters"),
+        ("/".join("a" * 201), "more than 200 segments"),
+        ("**/a/" * 101, "more than 200 segments"),
     ],
 )
 def test_a_pattern_nobody_can_read_is_refused_in_words(glob, words):
@@ -168,3 +172,25 @@ def test_no_pattern_takes_long_on_any_path():
     for path in ("a" * 255, "a/" * 2000 + "a", ("a" * 200 + "/") * 20 + "c"):
         told.reports(path)
         told.enters(path)
+
+
+def test_a_bracket_that_is_never_closed_is_looked_for_once(monkeypatch):
+    looked = []
+    end_of_set = globs._end_of_set
+
+    def counted(pattern, start):
+        looked.append(start)
+        return end_of_set(pattern, start)
+
+    monkeypatch.setattr(globs, "_end_of_set", counted)
+    with pytest.raises(ValueError, match="nobody can read"):
+        WatchFilter(["[" * 1000 + "{a,b}" * 3])
+    assert len(looked) < 20
+
+
+def test_as_many_segments_as_a_pattern_may_have_are_understood():
+    path = "/".join("a" * 200)
+    told = WatchFilter([path])
+    assert told.reports(path)
+    assert told.enters("/".join("a" * 199))
+    assert not told.enters("b")

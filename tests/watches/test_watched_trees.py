@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from twisted.logger import capturedLogs, formatEvent
 
 from ahpd.protocol.globs import WatchFilter
 from ahpd.resources.watching import tree as tree_module
@@ -298,6 +299,49 @@ def test_a_folder_that_could_not_be_read_is_not_taken_for_empty(tmp_path, monkey
     driven.tree.close()
 
 
+def test_a_folder_that_cannot_be_read_at_the_start_costs_itself_alone(tmp_path, monkeypatch):
+    place = Place(tmp_path)
+    real, broken = tree_module.seen_in, [str(place.root / "sub")]
+
+    def failing(path, **options):
+        if path in broken:
+            raise OSError(errno.ENOTCONN, "Transport endpoint is not connected")
+        return real(path, **options)
+
+    monkeypatch.setattr(tree_module, "seen_in", failing)
+    with capturedLogs() as logged:
+        driven = Driven(tree_of(place, NoHints()), NoHints())
+        (place.root / "new").write_text("x")
+        assert ("added", "new") in driven.look(unheard=True)
+        driven.look(unheard=True)
+    assert [formatEvent(event) for event in logged] == [
+        f"{place.root / 'sub'} could not be read, and is tried again every few seconds: "
+        "Transport endpoint is not connected"
+    ]
+    broken.clear()
+    assert ("added", "sub/a") in driven.look(unheard=True)
+    driven.tree.close()
+
+
+@pytest.mark.parametrize(("where", "number"), [("", errno.EIO), ("sub", errno.EMFILE)])
+def test_a_start_ends_where_the_root_or_anything_at_all_cannot_be_read(
+    tmp_path, monkeypatch, where, number
+):
+    place = Place(tmp_path)
+    real, broken = tree_module.seen_in, str(place.root / where)
+
+    def failing(path, **options):
+        if path == broken:
+            raise OSError(number, "broken")
+        return real(path, **options)
+
+    monkeypatch.setattr(tree_module, "seen_in", failing)
+    tree = tree_of(place, NoHints())
+    with pytest.raises(OSError, match="broken"):
+        tree.start()
+    tree.close()
+
+
 def test_past_what_a_watch_may_hold_the_rest_is_watched_on(tmp_path):
     place = Place(tmp_path)
     tree = Tree(str(place.root), uri_of(place.root), True, WatchFilter(), NoHints(), most=5)
@@ -311,6 +355,7 @@ def test_past_what_a_watch_may_hold_the_rest_is_watched_on(tmp_path):
     driven.look(unheard=True)
     assert len(driven.tree._top.entries[""].entries) == 4
     driven.tree.close()
+    assert tree._room._left == 5
 
 
 @linux

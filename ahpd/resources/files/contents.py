@@ -6,8 +6,12 @@ import stat
 from collections.abc import Callable
 from typing import Final
 
+from ahpd.resources.files.at_work import GoOn, always
+
 #: How many bytes are held at a time.
 CHUNK: Final = 1 << 20
+#: How many the file system is asked to carry at a time: it cannot be asked to stop.
+_STEP: Final = 64 * CHUNK
 
 _NO_SHORTCUT: Final = {
     errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EBADF, errno.EPERM,
@@ -15,6 +19,8 @@ _NO_SHORTCUT: Final = {
 }  # fmt: skip
 #: Attributes that speak of the bytes, which the kernel drops when those are changed.
 _OF_THE_BYTES: Final = {"security.capability", "security.ima", "security.evm"}
+#: Who may do what beyond the owner; with one, the bits of the group are the most it lets do.
+_ACCESS_LIST: Final = "system.posix_acl_access"
 
 
 class NotKept(Exception):
@@ -28,29 +34,32 @@ def write_all(target: int, data: bytes | memoryview) -> None:
         rest = rest[os.write(target, rest) :]
 
 
-def pour(source: int, target: int, start: int, count: int) -> int:
+def pour(source: int, target: int, start: int, count: int, go_on: GoOn = always) -> int:
     """Write `count` bytes of `source`, from `start` on, where `target` is; how many there were.
 
     The file system does it where it can, without the bytes passing through here.
-    Raises `OSError`.
+    Raises `OSError`, and what `go_on` raises.
     """
     done = 0
     while done < count:
+        go_on()
+        most = min(_STEP, count - done)
         try:
-            step = os.copy_file_range(source, target, count - done, offset_src=start + done)
+            step = os.copy_file_range(source, target, most, offset_src=start + done)
         except OSError as error:
             if error.errno not in _NO_SHORTCUT:
                 raise
             step = 0
         if step == 0:  # the end, or a file system that only seems to do it
-            return done + _carry(source, target, start + done, count - done)
+            return done + _carry(source, target, start + done, count - done, go_on)
         done += step
     return done
 
 
-def _carry(source: int, target: int, start: int, count: int) -> int:
+def _carry(source: int, target: int, start: int, count: int, go_on: GoOn) -> int:
     done = 0
     while done < count:
+        go_on()
         chunk = os.pread(source, min(CHUNK, count - done), start + done)
         if not chunk:
             break
@@ -68,7 +77,6 @@ def give_all(source: int, target: int) -> None:
     try:
         if (was.st_uid, was.st_gid) != (now.st_uid, now.st_gid):
             os.fchown(target, was.st_uid, was.st_gid)
-        os.fchmod(target, stat.S_IMODE(was.st_mode))
         kept = _attributes(source)
         for name, value in _attributes(target).items():
             if name not in kept:
@@ -77,6 +85,8 @@ def give_all(source: int, target: int) -> None:
                 del kept[name]
         for name, value in kept.items():
             os.setxattr(target, name, value)
+        # Last: until the access list is there the bits of the group let in more than it does.
+        os.fchmod(target, stat.S_IMODE(was.st_mode))
     except OSError as error:
         raise NotKept from error
 
@@ -84,8 +94,9 @@ def give_all(source: int, target: int) -> None:
 def give_some(source: int, target: int, *, owner: bool) -> None:
     """Give a copy the mode, times and attributes of its source, and its owner if it can.
 
-    A copy of another owner is nobody's to run as (set-user-ID and set-group-ID go).
-    Raises `OSError`.
+    A copy of another owner is nobody's to run as (set-user-ID and set-group-ID go). One that
+    cannot have the access list is its owner's and everybody else's: of whom the list let in,
+    the bits of the group say too much. Raises `OSError`.
     """
     was = os.fstat(source)
     mode = stat.S_IMODE(was.st_mode)
@@ -94,19 +105,22 @@ def give_some(source: int, target: int, *, owner: bool) -> None:
     now = os.fstat(target)
     if (was.st_uid, was.st_gid) != (now.st_uid, now.st_gid):
         mode &= ~(stat.S_ISUID | stat.S_ISGID)
-    os.fchmod(target, mode)
     for name, value in _attributes(source).items():
-        _try(os.setxattr, target, name, value)
+        if not _try(os.setxattr, target, name, value) and name == _ACCESS_LIST:
+            mode &= ~stat.S_IRWXG
+    os.fchmod(target, mode)
     os.utime(target, ns=(was.st_atime_ns, was.st_mtime_ns))
 
 
-def _try(call: Callable[..., None], *arguments: object) -> None:
-    """Give what may be given: what the system has no room for is still an error."""
+def _try(call: Callable[..., None], *arguments: object) -> bool:
+    """Give what may be given, and whether it was: what there is no room for is still an error."""
     try:
         call(*arguments)
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
             raise
+        return False
+    return True
 
 
 def _attributes(file: int) -> dict[str, bytes]:

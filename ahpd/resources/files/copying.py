@@ -14,7 +14,8 @@ import attrs
 
 from ahpd.protocol.errors import invalid_params
 from ahpd.protocol.file_uris import shown
-from ahpd.resources.files.contents import give_some, pour
+from ahpd.resources.files.at_work import GoOn, always
+from ahpd.resources.files.contents import CHUNK, give_some, pour
 from ahpd.resources.files.cursor import Cursor
 from ahpd.resources.files.drafts import Draft, put_over, rename_to_new
 from ahpd.resources.files.places import Place, opened
@@ -22,16 +23,23 @@ from ahpd.resources.files.refusals import exists, kind_of, told
 
 _SAFE: Final = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _NEW: Final = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-#: More than any file has.
-_ALL: Final = 2**62
+#: The most bytes of a file that has no size. The kernel's own have none, and some of them
+#: have no end either.
+_MOST_UNSIZED: Final = 32 * CHUNK
 
 
-def copy(source: str, destination: str, fail_if_exists: bool, ids: Callable[[], str]) -> None:
+def copy(
+    source: str,
+    destination: str,
+    fail_if_exists: bool,
+    ids: Callable[[], str],
+    go_on: GoOn = always,
+) -> None:
     """Copy what one URI names to another. Raises `RpcError`, the destination as it was."""
     with opened(source) as origin, opened(destination) as place:
         if same_or_refused(origin, place, fail_if_exists):
             return
-        copy_to(origin, place, ids, new=fail_if_exists, owner=False)
+        copy_to(origin, place, ids, go_on, new=fail_if_exists, owner=False)
 
 
 def same_or_refused(origin: Place, place: Place, fail_if_exists: bool) -> bool:
@@ -54,14 +62,22 @@ def same_or_refused(origin: Place, place: Place, fail_if_exists: bool) -> bool:
     return False
 
 
-def copy_to(origin: Place, place: Place, ids: Callable[[], str], *, new: bool, owner: bool) -> None:
+def copy_to(
+    origin: Place,
+    place: Place,
+    ids: Callable[[], str],
+    go_on: GoOn,
+    *,
+    new: bool,
+    owner: bool,
+) -> None:
     """Have a copy of what is at `origin` be what is at `place`. Raises `RpcError`.
 
     A single file is on disk before it takes the place of another. The files of a folder are
     left to the system: to wait for each would take minutes for what takes seconds.
     """
     alone = not stat.S_ISDIR(origin.there().st_mode)
-    copier = _Copier(source=origin.uri, target=place.uri, owner=owner, sync=alone)
+    copier = _Copier(source=origin.uri, target=place.uri, owner=owner, sync=alone, go_on=go_on)
     with told(place.uri), Draft(place, ids) as draft:
         copier.entry(origin.folder, origin.name, place.folder, draft.name)
         if new:
@@ -86,9 +102,11 @@ class _Copier:
     """Whether copies are given the owners of their sources, where they may be."""
     sync: bool
     """Whether each file is put on disk as it is copied."""
+    go_on: GoOn
 
     def entry(self, source: int, name: str, target: int, new: str) -> None:
         """Copy `name` of one folder to `new` of another."""
+        self.go_on()
         with told(self.source):
             mode = os.stat(name, dir_fd=source, follow_symlinks=False).st_mode
         if stat.S_ISDIR(mode):
@@ -103,11 +121,12 @@ class _Copier:
         with told(self.source):
             file = os.open(name, os.O_RDONLY | _SAFE, dir_fd=source)
         try:
-            self._only_a_file(name, os.fstat(file).st_mode)
+            found = os.fstat(file)
+            self._only_a_file(name, found.st_mode)
             with told(self.target):
                 copied = os.open(new, _NEW, 0o600, dir_fd=target)
                 try:
-                    pour(file, copied, 0, _ALL)
+                    self._pour(file, copied, name, found.st_size)
                     give_some(file, copied, owner=self.owner)
                     if self.sync:
                         os.fsync(copied)
@@ -115,6 +134,13 @@ class _Copier:
                     os.close(copied)
         finally:
             os.close(file)
+
+    def _pour(self, file: int, copied: int, name: str, size: int) -> None:
+        """Copy the bytes: of a file that grows meanwhile as many as it had."""
+        if size:
+            pour(file, copied, 0, size, self.go_on)
+        elif pour(file, copied, 0, _MOST_UNSIZED + 1, self.go_on) > _MOST_UNSIZED:
+            raise invalid_params(f"Not copied: {shown(name)!r} of {self.source} has no end to see")
 
     def _only_a_file(self, name: str, mode: int) -> None:
         if not stat.S_ISREG(mode):

@@ -111,9 +111,9 @@ def _is_there(folder: int, name: str) -> bool:
 def put_over(source: int, name: str, place: Place, ids: Callable[[], str]) -> None:
     """Rename to a place, whatever is there. Raises `OSError`, nothing done.
 
-    What is there and cannot be replaced in one step (a folder with something in it, a
-    folder by a file) is put aside as a draft first, comes back where the rename fails, and
-    is removed where it does not.
+    What is there and cannot be replaced by a rename (a folder with something in it, a folder
+    by a file) changes places with what comes, is put aside as a draft and removed. Where the
+    file system exchanges nothing it is put aside first, and comes back where the rename fails.
     """
     folder, new = place.folder, place.name
     try:
@@ -123,12 +123,19 @@ def put_over(source: int, name: str, place: Place, ids: Callable[[], str]) -> No
         if error.errno not in _IN_THE_WAY or place.look() is None:
             raise
     aside = draft_name(ids())
-    os.rename(new, aside, src_dir_fd=folder, dst_dir_fd=folder)
-    try:
-        os.rename(name, new, src_dir_fd=source, dst_dir_fd=folder)
-    except OSError:
-        os.rename(aside, new, src_dir_fd=folder, dst_dir_fd=folder)
-        raise
+    if kernel.exchanged(source, name, folder, new):
+        try:
+            os.rename(name, aside, src_dir_fd=source, dst_dir_fd=folder)
+        except OSError:
+            kernel.exchanged(source, name, folder, new)
+            raise
+    else:
+        os.rename(new, aside, src_dir_fd=folder, dst_dir_fd=folder)
+        try:
+            os.rename(name, new, src_dir_fd=source, dst_dir_fd=folder)
+        except OSError:
+            os.rename(aside, new, src_dir_fd=folder, dst_dir_fd=folder)
+            raise
     try:
         remove_entry(folder, aside)
     except OSError as error:

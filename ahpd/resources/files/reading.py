@@ -12,7 +12,7 @@ from typing import Final
 
 from ahpd.interfaces import Wanted
 from ahpd.protocol import State
-from ahpd.protocol.errors import RpcError, invalid_params
+from ahpd.protocol.errors import INVALID_PARAMS, RpcError, invalid_params
 from ahpd.resources.files.contents import CHUNK
 from ahpd.resources.files.facts import content_type
 from ahpd.resources.files.places import path_at
@@ -24,10 +24,14 @@ _READ: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _FARTHEST: Final = 2**63 - 1
 
 
+class TooMuch(RpcError):
+    """More was asked for than one answer may have: -32602."""
+
+
 def read(uri: str, wanted: Wanted, most: int) -> State:
     """What a file holds, at most `most` bytes of it in one answer (schema: ResourceReadResult).
 
-    Raises `RpcError`. The file is read as long as it was when it was opened; it takes at
+    Raises `RpcError`, for more than that `TooMuch`. The file is read as long as it was when it was opened; it takes at
     most twice the memory of the answer.
     """
     start, length = _checked(wanted)
@@ -63,11 +67,12 @@ def _not_too_much(count: int, most: int, uri: str) -> None:
         raise _too_much(count, most, uri)
 
 
-def _too_much(count: int, most: int, uri: str) -> RpcError:
-    return invalid_params(
+def _too_much(count: int, most: int, uri: str) -> TooMuch:
+    return TooMuch(
+        INVALID_PARAMS,
         f"Too much for one answer: {count} bytes of {uri} were asked for and one answer has"
         f' at most {most}. Read it in ranges: params._meta["{RANGE}"] takes an offset and a'
-        " length in bytes"
+        " length in bytes",
     )
 
 

@@ -6,6 +6,7 @@ import stat
 from typing import Final
 
 from ahpd.protocol.errors import invalid_params
+from ahpd.resources.files.at_work import GoOn, always
 from ahpd.resources.files.cursor import Cursor
 from ahpd.resources.files.places import opened
 from ahpd.resources.files.refusals import told
@@ -14,7 +15,7 @@ from ahpd.resources.files.refusals import told
 _MOST_TURNS: Final = 100
 
 
-def delete(uri: str, recursive: bool) -> None:
+def delete(uri: str, recursive: bool, go_on: GoOn = always) -> None:
     """Delete what a URI names; a folder with something in it only if `recursive`.
 
     Raises `RpcError`. What is deleted before a failure stays deleted.
@@ -23,7 +24,7 @@ def delete(uri: str, recursive: bool) -> None:
         mode = place.there().st_mode
         with told(uri):
             if recursive or not stat.S_ISDIR(mode):
-                remove_entry(place.folder, place.name)
+                remove_entry(place.folder, place.name, go_on)
                 return
             try:
                 os.rmdir(place.name, dir_fd=place.folder)
@@ -35,10 +36,11 @@ def delete(uri: str, recursive: bool) -> None:
                 ) from None
 
 
-def remove_entry(folder: int, name: str) -> None:
+def remove_entry(folder: int, name: str, go_on: GoOn = always) -> None:
     """Remove `name` of a folder and all that is in it; no link is followed.
 
-    What others remove meanwhile is no error inside of it. Raises `OSError`.
+    What others remove meanwhile is no error inside of it. Raises `OSError`, and what `go_on`
+    raises.
     """
     for _ in range(_MOST_TURNS):
         if _unlinked(folder, name):
@@ -48,19 +50,20 @@ def remove_entry(folder: int, name: str) -> None:
         except NotADirectoryError:
             continue
         with cursor:
-            _empty(cursor)
+            _empty(cursor, go_on)
         os.rmdir(name, dir_fd=folder)
         return
     raise OSError(errno.EBUSY, "It changes while it is deleted")
 
 
-def _empty(cursor: Cursor) -> None:
+def _empty(cursor: Cursor, go_on: GoOn) -> None:
     """Remove all that is in a folder, deepest first."""
     entered: list[str] = []
     left = [cursor.names()]
     turns = 0
     while True:
         while left[-1]:
+            go_on()
             name = left[-1][-1]
             if not _unlinked(cursor.folder, name):
                 try:

@@ -24,6 +24,7 @@ import attrs
 
 from ahpd.protocol.errors import invalid_params
 from ahpd.resources.files import in_place
+from ahpd.resources.files.at_work import GoOn, always
 from ahpd.resources.files.contents import NotKept, give_all, pour, write_all
 from ahpd.resources.files.drafts import Draft
 from ahpd.resources.files.facts import etag
@@ -47,6 +48,7 @@ class Writer:
     """Writes files. `ids` never repeat, and are of letters, digits and dashes."""
 
     ids: Callable[[], str]
+    go_on: GoOn = always
     _locks: Locks = attrs.field(factory=Locks, init=False)
 
     def write(self, params: Mapping[str, Any]) -> None:
@@ -132,10 +134,10 @@ class Writer:
         ):
             file = draft.file(0o600)
             give_all(source, file)
-            pour(source, file, 0, start)
+            pour(source, file, 0, start, self.go_on)
             write_all(file, wanted.data)
             if wanted.keeps_tail:
-                pour(source, file, start, old.st_size - start)
+                pour(source, file, start, old.st_size - start, self.go_on)
             os.fsync(file)
             _still(old, place.look(), exact=exact)
             draft.put()

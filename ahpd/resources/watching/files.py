@@ -18,7 +18,9 @@ from ahpd.protocol.errors import (
 )
 from ahpd.protocol.file_uris import file_uri, named_path, path_of
 from ahpd.protocol.globs import WatchFilter
+from ahpd.resources.files.at_work import GoOn, always
 from ahpd.resources.watching.hints import Hints, Inotify, NoHints, tells
+from ahpd.resources.watching.room import MOST_TOGETHER, Room
 from ahpd.resources.watching.tree import DENIED, GONE, MOST_ENTRIES, TooMany, Tree
 from ahpd.resources.watching.watch import FileWatch, Pace
 from ahpd.threads import InThread
@@ -36,6 +38,8 @@ class FileWatcher:
 
     `in_thread` does what blocks, `clock` says when; `reactor` hears the hints. One that reads
     no descriptors, a test's clock, hears none: everything is looked at every few seconds then.
+    One watch holds `most` files and folders and all of them `together`. `go_on` is asked in
+    the threads.
     """
 
     def __init__(
@@ -46,12 +50,16 @@ class FileWatcher:
         *,
         pace: Pace = Pace(),  # noqa: B008 - a value
         most: int = MOST_ENTRIES,
+        together: int = MOST_TOGETHER,
+        go_on: GoOn = always,
     ) -> None:
         self._in_thread = in_thread
         self._clock = clock
         self._reactor = reactor
         self._pace = pace
         self._most = most
+        self._room = Room(together)
+        self._go_on = go_on
         self._inotify: Inotify | None = None
         self._holders = 0
         #: Held while the instance is made or given back.
@@ -73,7 +81,16 @@ class FileWatcher:
             hints = await self._listening()
         except OSError as error:
             raise self._refusal(request.root, error) from error
-        tree = Tree(path, _spelled(request.root, path), request.recursive, told, hints, self._most)
+        tree = Tree(
+            path,
+            _spelled(request.root, path),
+            request.recursive,
+            told,
+            hints,
+            self._most,
+            self._go_on,
+            self._room,
+        )
         watch = FileWatch(tree, changed, self._in_thread, self._clock, self._pace, self._released)
         self._watches[watch] = None
         try:
@@ -124,8 +141,7 @@ class FileWatcher:
     def _refusal(self, root: str, error: OSError | TooMany) -> RpcError:
         if isinstance(error, TooMany):
             return internal_error(
-                f"Cannot watch {root}: there are more than {self._most} files and folders under "
-                "it; excludes can leave some of them out"
+                f"Cannot watch {root}: {error}; excludes can leave some of them out"
             )
         if error.errno in GONE:
             return RpcError(NOT_FOUND, f"Resource not found: {root}")

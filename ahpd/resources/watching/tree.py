@@ -20,9 +20,11 @@ from twisted.logger import Logger
 from ahpd.protocol import State
 from ahpd.protocol.file_uris import file_uri, shown
 from ahpd.protocol.globs import WatchFilter
+from ahpd.resources.files.at_work import GoOn, always
 from ahpd.resources.watching.changes import Changes, Kind
 from ahpd.resources.watching.hints import Hints
 from ahpd.resources.watching.marks import UNSURE, Seen, SeenFolder, seen_at, seen_in
+from ahpd.resources.watching.room import Room
 
 log = Logger()
 
@@ -32,10 +34,12 @@ MOST_ENTRIES: Final = 1_000_000
 #: The errors of what is not there, and of what is closed to us.
 GONE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG})
 DENIED: Final = frozenset({errno.EACCES, errno.EPERM})
+#: The errors of a machine that has no more of something: they say nothing of a folder.
+SHORT: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
 
 
 class TooMany(Exception):
-    """There is more under a root than one watch may hold."""
+    """There is more under a root than one watch may hold, or than all of them may; in words."""
 
 
 class Folder:
@@ -84,14 +88,22 @@ class Tree:
         told: WatchFilter,
         hints: Hints,
         most: int = MOST_ENTRIES,
+        go_on: GoOn = always,
+        room: Room | None = None,
     ) -> None:
-        """`uri` is the root's, as whoever watches spells it: those of its changes begin with it."""
+        """`uri` is the root's, as whoever watches spells it: those of its changes begin with it.
+
+        `go_on` is asked at each folder that is read; what it raises comes out of `start` and
+        `look`, and the tree is of no more use. `room` is what it shares with other trees.
+        """
         self.root = root
         self._uri = uri
         self._recursive = recursive
         self._filter = told
         self._hints = hints
         self._most = most
+        self._go_on = go_on
+        self._room = Room(most) if room is None else room
         self._size = 0
         #: Holds the root under the name "", and nothing else.
         self._top = Folder(self, None, "", False)
@@ -108,8 +120,9 @@ class Tree:
     def start(self) -> None:
         """Listen, and read what is there.
 
-        Raises `OSError` where the root is not there, may not be read or, as `ENOSPC`, cannot
-        be listened to; `TooMany`. It is to be closed all the same.
+        Raises `OSError` where the root is not there, cannot be read or, as `ENOSPC`, cannot
+        be listened to, and where the machine is short of something; `TooMany`. It is to be
+        closed all the same.
         """
         if stat.S_ISDIR(os.stat(self.root).st_mode):  # noqa: PTH116 - may be no UTF-8
             os.scandir(self.root).close()
@@ -174,6 +187,7 @@ class Tree:
     def _read(self, todo: list[Folder], *, anew: bool) -> None:
         """Compare whole folders with what is in them and, with `anew`, all that is below."""
         while todo:
+            self._go_on()
             folder = todo.pop()
             if folder.gone:
                 continue
@@ -235,13 +249,11 @@ class Tree:
 
     def _keep(self, folder: Folder, name: str, entry: Folder | int) -> bool:
         """Know a new entry; False where that is one too many."""
-        if self._size >= self._most:
+        why = self._no_room()
+        if why is not None:
             if self._starting:
-                raise TooMany(self.root)
-            self._complain(
-                "{root} has more than {most} files and folders: not all of them are watched",
-                most=self._most,
-            )
+                raise TooMany(why)
+            self._complain("{root}: {why}: not all of them are watched", why=why)
             return False
         self._size += 1
         folder.entries[name] = entry
@@ -253,10 +265,24 @@ class Tree:
             self._changes.note(entry.path, None, Kind.FOLDER)
         return True
 
+    def _no_room(self) -> str | None:
+        """Why an entry may not be known; None where room was taken for it."""
+        if self._size >= self._most:
+            return f"there are more than {self._most} files and folders under it"
+        if not self._room.take():
+            return (
+                f"this host's watches hold {self._room.most} files and folders, the most they may"
+            )
+        return None
+
+    def _let_go(self, count: int) -> None:
+        self._size -= count
+        self._room.give_back(count)
+
     def _forget(self, folder: Folder, name: str) -> None:
         """An entry is there no more, with all that was in it."""
         entry = folder.entries.pop(name)
-        self._size -= 1
+        self._let_go(1)
         if not isinstance(entry, Folder):
             self._changes.note(folder.within(name), Kind.FILE, None)
             return
@@ -268,7 +294,7 @@ class Tree:
             self._unheard.pop(gone, None)
             if gone.told:
                 self._changes.note(gone.path, Kind.FOLDER, None)
-            self._size -= len(gone.entries)
+            self._let_go(len(gone.entries))
             for inner, inside in gone.entries.items():
                 if isinstance(inside, Folder):
                     left.append(inside)
@@ -289,11 +315,12 @@ class Tree:
             if error.errno in GONE | DENIED:
                 self._cannot_read(folder, error)
                 return {}
-            if self._starting:
+            if self._starting and (not folder.path or error.errno in SHORT):
                 raise
+            # A mount whose other end is gone, a process's folder as it ends: all else is watched.
             self._unheard[folder] = None
-            log.warn(
-                "{place} could not be read: {why}",
+            self._complain(
+                "{place} could not be read, and is tried again every few seconds: {why}",
                 place=shown(self._place(folder)),
                 why=error.strerror,
             )

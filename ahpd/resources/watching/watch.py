@@ -9,7 +9,7 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 from zope.interface import implementer
 
-from ahpd.interfaces import Changed, IResourceWatcher
+from ahpd.interfaces import Changed, IResourceWatcher, RpcError
 from ahpd.protocol import State
 from ahpd.protocol.file_uris import shown
 from ahpd.resources.watching.tree import Folder, Tree
@@ -144,6 +144,8 @@ class FileWatch:
             changes = await self._in_thread(
                 lambda: self._tree.look(touched, everything=everything, unheard=unheard)
             )
+        except RpcError:  # the host stops
+            failed = True
         except Exception:
             log.failure("looking for changes under {root} failed", root=shown(self._tree.root))
             failed = True
