@@ -41,18 +41,7 @@ def serve(
     store, clients = ground.store, ground.clients
     directory = ChannelDirectory(store)
     dispatcher = Dispatcher(store, directory)
-    dispatcher.register(ChannelKind.ROOT, root)
-    for kind, handler in (
-        (ChannelKind.SESSION, sessions.session_actions),
-        (ChannelKind.CHAT, sessions.chat_actions),
-        (ChannelKind.ANNOTATIONS, sessions.annotation_actions),
-    ):
-        directory.register(kind, sessions.channels)
-        dispatcher.register(kind, handler)
-    if terminals is not None:
-        directory.register(ChannelKind.TERMINAL, terminals.channels)
-        dispatcher.register(ChannelKind.TERMINAL, terminals.actions)
-    directory.register(ChannelKind.RESOURCE_WATCH, parts.watches.channels)
+    _register(directory, dispatcher, root, sessions, terminals, parts)
     presence, addresses = sessions.presence, sessions.addresses
     subscriptions = Subscriptions(store, directory, presence)
 
@@ -91,3 +80,26 @@ def serve(
         },
     )
     return hub
+
+
+def _register(
+    directory: ChannelDirectory,
+    dispatcher: Dispatcher,
+    root: RootService,
+    sessions: SessionsService,
+    terminals: TerminalsService | None,
+    parts: ResourceParts,
+) -> None:
+    """Who knows the channels of each kind, and who decides on what clients send to them."""
+    dispatcher.register(ChannelKind.ROOT, root)
+    for kind, handler in (
+        (ChannelKind.SESSION, sessions.session_actions),
+        (ChannelKind.CHAT, sessions.chat_actions),
+        (ChannelKind.ANNOTATIONS, sessions.annotation_actions),
+    ):
+        directory.register(kind, sessions.channels)
+        dispatcher.register(kind, handler)
+    if terminals is not None:
+        directory.register(ChannelKind.TERMINAL, terminals.channels)
+        dispatcher.register(ChannelKind.TERMINAL, terminals.actions)
+    directory.register(ChannelKind.RESOURCE_WATCH, parts.watches.channels)

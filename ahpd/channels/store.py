@@ -18,6 +18,7 @@ from twisted.logger import Logger
 from ahpd.channels.envelope import Envelope, Origin
 from ahpd.channels.replay import ReplayBuffer
 from ahpd.channels.snapshots import SnapshotCache
+from ahpd.channels.watchers import Watchers
 from ahpd.interfaces import ISubscriber, StoreFailure
 from ahpd.protocol import Action, State
 from ahpd.protocol.reducers import REDUCERS, Reducer
@@ -95,8 +96,7 @@ class ChannelStore(Service):
         self.replay = ReplayBuffer(replay_bytes)
         self._seq = 0
         self._channels: dict[str, _Channel] = {}
-        self._watchers: dict[str, dict[ISubscriber, None]] = {}
-        self._watched: dict[ISubscriber, set[str]] = {}
+        self._watchers = Watchers()
         #: Called when a channel is gone for good.
         self.on_closed: ClosedHook = lambda channel, watchers: None
         self._queue: deque[_Pending | Callable[[], None]] = deque()
@@ -273,7 +273,7 @@ class ChannelStore(Service):
             held.snapshots.clear()
         self._seq += 1
         self.replay.append(envelope)
-        watchers = self._watchers.get(channel, ())
+        watchers = self._watchers.by_channel.get(channel, ())
         if watchers:
             _deliver(envelope, tuple(watchers))
         if pending.sender is not None and pending.sender not in watchers:
@@ -308,7 +308,7 @@ class ChannelStore(Service):
 
     def notify(self, channel: str, method: str, params: State) -> None:
         """Send a notification that no state takes to all watching: no number, never replayed."""
-        watchers = self._watchers.get(channel)
+        watchers = self._watchers.by_channel.get(channel)
         if not watchers:
             return
         frame = Frame(encode({"jsonrpc": "2.0", "method": method, "params": params}))
@@ -322,30 +322,17 @@ class ChannelStore(Service):
 
     def subscribe(self, channel: str, subscriber: ISubscriber) -> None:
         """Send `subscriber` what is said on `channel` from now on. Again is no error."""
-        watchers = self._watchers.setdefault(channel, {})
-        is_first = not watchers
-        watchers[subscriber] = None
-        self._watched.setdefault(subscriber, set()).add(channel)
-        if is_first:
+        if self._watchers.add(channel, subscriber):
             self._tell_watched(channel, True)
 
     def unsubscribe(self, channel: str, subscriber: ISubscriber) -> None:
         """Stop. One that was not subscribed is no error."""
-        watchers = self._watchers.get(channel)
-        if watchers is None or subscriber not in watchers:
+        if not self._watchers.remove(channel, subscriber):
             return
-        del watchers[subscriber]
-        if not watchers:
-            del self._watchers[channel]
-            held = self._channels.get(channel)
-            if held is not None:
-                held.snapshots.clear()  # nobody looks: a large chat's bytes are not kept for later
-        watched = self._watched[subscriber]
-        watched.discard(channel)
-        if not watched:
-            del self._watched[subscriber]
-        if channel not in self._watchers:
-            self._tell_watched(channel, False)
+        held = self._channels.get(channel)
+        if held is not None:
+            held.snapshots.clear()  # nobody looks: a large chat's bytes are not kept for later
+        self._tell_watched(channel, False)
 
     def _tell_watched(self, channel: str, somebody: bool) -> None:
         held = self._channels.get(channel)
@@ -358,23 +345,25 @@ class ChannelStore(Service):
 
     def leave(self, subscriber: ISubscriber) -> tuple[str, ...]:
         """Take every subscription of `subscriber` away, its connection being gone; what it watched."""
-        watched = tuple(self._watched.get(subscriber, ()))
+        watched = self._watchers.watched_by(subscriber)
         for channel in watched:
             self.unsubscribe(channel, subscriber)
         return watched
 
     def is_watching(self, channel: str, subscriber: ISubscriber) -> bool:
         """Whether `subscriber` is sent what is said on `channel`."""
-        return subscriber in self._watchers.get(channel, ())
+        return subscriber in self._watchers.by_channel.get(channel, ())
 
     def watchers(self, channel: str) -> tuple[ISubscriber, ...]:
         """Who watches `channel` now."""
-        return tuple(self._watchers.get(channel, ()))
+        return self._watchers.of(channel)
 
     def lagging(self, channels: Iterable[str]) -> bool:
         """Whether somebody watching one of `channels` has much to read and is reading it."""
         return any(
-            watcher.lagging() for channel in channels for watcher in self._watchers.get(channel, ())
+            watcher.lagging()
+            for channel in channels
+            for watcher in self._watchers.by_channel.get(channel, ())
         )
 
     def snapshot(self, channel: str, turns: int | None = None, name: str | None = None) -> State:
