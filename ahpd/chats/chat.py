@@ -276,6 +276,7 @@ class Chat:
         One that names no turn that runs is said and stops nothing. A resumed turn's is said
         with the time of all its runs (AHP.txt, `chat/turnResume`).
         """
+        tell, kill = self.commands.stopping()
         turn = self.current
         if turn is None or action["turnId"] != turn.turn_id:
             self.say(action, origin)
@@ -285,16 +286,17 @@ class Chat:
         turn.over = True
         if turn.resumed:
             action = {**action, "duration": turn.duration(self._world.clock.seconds())}
-        halt, kill = self.conversation.halting(), self.commands.halting()
+        halt = self.conversation.halting()
         # In one go, so that nothing that follows from the stop is said in between.
-        self._world.store.behind(lambda: self._say_stopped(action, origin))
+        self._world.store.behind(lambda: self._say_stopped(action, origin, tell))
         halt()
         kill()
         if turn.elsewhere is not None:
             turn.elsewhere()
 
-    def _say_stopped(self, action: Action, origin: Origin | None) -> None:
-        """Say a stop, and right behind it that the steering message it takes along is out."""
+    def _say_stopped(self, action: Action, origin: Origin | None, tell: Callable[[], None]) -> None:
+        """Say what commands came to, a stop, and that the steering it takes along is out."""
+        tell()
         self.say(action, origin)
         steering = self.state.get("steeringMessage")
         if steering is not None:
@@ -380,6 +382,7 @@ class Chat:
 
     def interrupt(self) -> None:
         """End the active turn because the host is going."""
+        self.commands.say_stopped()
         turn = self.current
         if turn is not None:
             self.fail(turn, interrupted(turn.handed and self.owner.agent.abilities.resume))

@@ -2,7 +2,8 @@
 
 The call names the terminal as soon as there is one, so that clients watch what it prints,
 and again with how the command ended. A command that fails is a call that failed: its turn
-completes all the same. Sources: AHP.txt, `chat/toolCallContentChanged`; PLUGINS.txt, "A
+completes all the same. One that is stopped is a call that failed, too, with what it had
+printed: a call that is called off by the end of its turn has no content. Sources: AHP.txt, `chat/toolCallContentChanged`; PLUGINS.txt, "A
 !command in the composer".
 """
 
@@ -16,7 +17,7 @@ from twisted.python.failure import Failure
 from ahpd.chats.answers import failed_result
 from ahpd.chats.backend import Opening, folders_of
 from ahpd.chats.owner import Surroundings
-from ahpd.chats.parts import call_in
+from ahpd.chats.parts import held_call
 from ahpd.chats.printed import plain_text, tail
 from ahpd.chats.turn import Turn
 from ahpd.interfaces import IHostTerminal, RpcError, TerminalExit, TerminalStart
@@ -39,6 +40,7 @@ LONGEST_PREVIEW: Final = 4_000
 LONGEST_TEXT: Final = 20_000
 
 _NOT_RUN: Final = "Failed to run command"
+_STOPPED: Final = "Command was stopped"
 
 
 class Running(Opening, Protocol):
@@ -51,7 +53,18 @@ class Running(Opening, Protocol):
 class CommandTurn:
     """A command that runs, from the start of its call to the end of its turn."""
 
-    __slots__ = ("_call_id", "_chat", "_command", "_exit", "_grace", "_terminal", "_turn", "_world")
+    __slots__ = (
+        "_call_id",
+        "_chat",
+        "_command",
+        "_exit",
+        "_grace",
+        "_kept",
+        "_reported",
+        "_terminal",
+        "_turn",
+        "_world",
+    )
 
     def __init__(self, world: Surroundings, chat: Running, turn: Turn, command: str) -> None:
         self._world = world
@@ -62,6 +75,15 @@ class CommandTurn:
         self._terminal: IHostTerminal | None = None
         self._exit: Deferred[TerminalExit | None] | None = None
         self._grace: IDelayedCall | None = None
+        self._kept = False
+        """Whether what is left of its terminal is on disk."""
+        self._reported = False
+        """Whether what its call came to was said."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether its turn is, though it may not be gone yet."""
+        return self._turn.over
 
     @property
     def turn_id(self) -> str:
@@ -79,19 +101,25 @@ class CommandTurn:
             toolInput=self._command,
             confirmed="not-needed",
         )
-        named = kept = False
+        how, named = None, False
         try:
             how = await self._ran()
             result = self._result(how)
-            named = self._is_shown()
-            kept = named and self._keep()
+            named = not self._turn.over and self._call() is not None
+            if named:
+                self._keep()
         except Exception as broken:
             named, result = False, self._broken(broken)
-        if not self._turn.over:
+        stopped = self._turn.over
+        if not stopped:
+            self._reported = True
             self._say("chat/toolCallComplete", result=result)
             self._chat.complete(self._turn)
         self._turn.output.let_go()
-        await self._leave(named, kept)
+        if stopped:
+            await self._leave_stopped(how)
+        else:
+            await self._leave(named)
 
     def _say(self, kind: str, **fields: object) -> None:
         """Say something of the call; of a turn that another one replaced, to its own name."""
@@ -106,8 +134,8 @@ class CommandTurn:
         if self._turn.over or terminals is None:
             return None
         terminal = self._terminal = terminals.open(self._start())
-        self._say("chat/toolCallContentChanged", content=[self._named(terminal)])
         over = self._exit = Deferred()
+        self._say("chat/toolCallContentChanged", content=[self._named(terminal)])
         if self._turn.over:
             self.stop()
         Deferred.fromCoroutine(terminal.exited()).addBoth(self._exited)
@@ -142,6 +170,27 @@ class CommandTurn:
         else:
             over.callback(how)
 
+    def flush(self) -> None:
+        """Have all it printed by now be said."""
+        if self._terminal is not None:
+            self._terminal.output()
+
+    def say_stopped(self) -> None:
+        """Say what its call comes to, its turn being about to be stopped.
+
+        Nothing is said of one that has no terminal yet, and of one that has ended.
+        """
+        terminal = self._terminal
+        if terminal is None or self._reported:
+            return
+        self._reported = True
+        if self._call() is not None:
+            self._keep()
+        result = self._came_to(terminal, None, _STOPPED)
+        self._turn.output.last(
+            {"type": "chat/toolCallComplete", "toolCallId": self._call_id, "result": result}
+        )
+
     def stop(self) -> None:
         """Kill it and all it started. Nothing more is said of its turn; again is no error."""
         self._turn.output.end()
@@ -159,19 +208,19 @@ class CommandTurn:
 
     # -- what is left of it ---------------------------------------------------------------
 
-    def _is_shown(self) -> bool:
-        """Whether its call is in the chat: not of one that was stopped, nor of one whose turn
-        another turn replaced, which is in no history."""
-        if self._turn.over:
-            return False
-        return call_in(self._chat.state.get("activeTurn"), self._call_id) is not None
+    def _call(self) -> State | None:
+        """Its call (schema: ToolCallState); None where the chat is gone, or holds none: that of a
+        turn another one replaced is in no history."""
+        state = self._world.store.find(self._chat.uri)
+        return None if state is None else held_call(state, self.turn_id, self._call_id)
 
-    def _keep(self) -> bool:
-        """Have what is left of its terminal on disk; whether it is."""
+    def _keep(self) -> None:
+        """Have what there is of its terminal on disk. What was kept of it before stays otherwise."""
         left, terminal = self._world.left, self._terminal
-        return left is not None and terminal is not None and left.keep(self._chat.uri, terminal)
+        if left is not None and terminal is not None:
+            self._kept = left.keep(self._chat.uri, terminal) or self._kept
 
-    async def _leave(self, named: bool, kept: bool) -> None:
+    async def _leave(self, named: bool) -> None:
         """Take the terminal away: now where no call names it, else once nobody watches it.
 
         One that is named and could not be kept stays: there is nothing else a subscribe
@@ -182,8 +231,28 @@ class CommandTurn:
             return
         if not named:
             await terminal.dispose()
-        elif kept and left is not None:
+        elif self._kept and left is not None:
             left.let_go(self._chat.uri, terminal)
+
+    async def _leave_stopped(self, how: TerminalExit | None) -> None:
+        """The same of one that was stopped. Returns when all it started is gone, or is watched."""
+        terminal, left = self._terminal, self._world.left
+        if terminal is None:
+            return
+        await self._all_said()
+        call = self._call()
+        if how is None or call is None or call["status"] != "completed":
+            await terminal.dispose()
+            return
+        self._keep()  # with the last it printed
+        if self._kept and left is not None:
+            await left.let_go(self._chat.uri, terminal)
+
+    async def _all_said(self) -> None:
+        """Return when all that is to be said by now was."""
+        said: Deferred[None] = Deferred()
+        self._world.store.behind(lambda: said.callback(None))
+        await said
 
     # -- what it came to --------------------------------------------------------------------
 
@@ -198,21 +267,24 @@ class CommandTurn:
 
     def _result(self, how: TerminalExit | None) -> State:
         """What the command came to (schema: ToolCallResult), what it printed in it."""
-        terminal = self._terminal
-        if how is None or terminal is None:
+        if how is None or self._terminal is None:
             return failed_result(_NOT_RUN)
+        return self._came_to(self._terminal, how, words_for(how))
+
+    def _came_to(self, terminal: IHostTerminal, how: TerminalExit | None, words: str) -> State:
+        """See `_result`; `how` is None of one that is being ended."""
         printed = terminal.output()
         preview = tail(printed, LONGEST_PREVIEW)
         outcome: State = {"preview": preview, "truncated": len(preview) < len(printed)}
-        if how.code is not None:
+        if how is not None and how.code is not None:
             outcome["exitCode"] = how.code
         content: list[State] = [{**self._named(terminal), "result": outcome}]
         text = tail(plain_text(printed), LONGEST_TEXT)
         if text:
             content.append({"type": "text", "text": text})
         return {
-            "success": how.code == 0,
-            "pastTenseMessage": words_for(how),
+            "success": how is not None and how.code == 0,
+            "pastTenseMessage": words,
             "content": content,
         }
 

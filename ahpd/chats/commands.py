@@ -128,6 +128,26 @@ class LocalCommands:
             if command.turn_id == turn_id:
                 command.stop()
 
+    def stopping(self) -> tuple[Callable[[], None], Callable[[], None]]:
+        """What says of all that runs now that it was stopped, and what kills it (`halting`).
+
+        The first is for right in front of the stop. What was printed by now is said by then,
+        so whoever calls this looks at the chat after it.
+        """
+        running = tuple(command for command in self._running or () if not command.is_over)
+        for command in running:
+            command.flush()
+
+        def tell() -> None:
+            for command in running:
+                command.say_stopped()
+
+        return tell, self.halting()
+
+    def say_stopped(self) -> None:
+        """Say of all that runs that it was stopped; see `stopping`. It is killed behind this."""
+        self.stopping()[0]()
+
     def halting(self) -> Callable[[], None]:
         """What kills all that runs now: not one that somebody starts while a stop is being said.
 

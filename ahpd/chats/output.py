@@ -216,6 +216,13 @@ class TurnOutput:
             {"type": kind, "turnId": self.turn_id, DELTAS[kind]: target, "content": content},
         )
 
+    def last(self, action: Action) -> None:
+        """Say something of a turn whose end is about to be said, though it takes nothing more.
+
+        It is for whoever ends the turn, who says the end right behind it.
+        """
+        self._say(action["type"], action)
+
     def end(self) -> None:
         """The turn is over: what is held goes out, and nothing more is taken."""
         self.flush()

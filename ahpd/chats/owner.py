@@ -55,16 +55,23 @@ class TerminalsLeft(Protocol):
     """What becomes of the terminals of commands that are over."""
 
     def keep(self, chat: str, terminal: IHostTerminal) -> bool:
-        """Keep what is left of an exited terminal that a call of `chat` names, on disk.
+        """Keep what there is of a terminal that a call of `chat` names, exited, on disk.
 
-        Whether that could be done; where not it is logged.
+        One that runs is about to be ended. Whether that could be done; where not it is logged.
         """
 
-    def let_go(self, chat: str, terminal: IHostTerminal) -> None:
-        """Take a terminal away that is kept, once nobody watches it."""
+    def let_go(self, chat: str, terminal: IHostTerminal) -> Awaitable[None]:
+        """Take an exited terminal away that is kept, once nobody watches it.
+
+        The answer is there when it is gone with all it started, or at once where somebody
+        watches it. It never fails, and need not be waited for.
+        """
 
     def share(self, source: str, chat: str) -> None:
         """`chat` was made out of `source`, and names the terminals of the turns it copied."""
+
+    def chat_moved(self, chat: str, session: str) -> None:
+        """A chat is `session`'s now, and so are the terminals of its commands."""
 
     def chat_gone(self, chat: str) -> None:
         """A chat is gone, and what is kept with it: so are the terminals of its commands."""

@@ -231,6 +231,8 @@ class ChatMoves:
         for chat in moved:
             source.blockers.drop(chat.uri)
             target.blockers.joined(chat.uri, chat.state, clients)
+            if self._world.left is not None:
+                self._world.left.chat_moved(chat.uri, target.uri)
         for session in (source, target):
             session.chats_moved()
         settle_attachments(self._world, source)

@@ -9,6 +9,7 @@ of a host grows with the commands that were ever run on it.
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+from twisted.internet.defer import succeed
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
@@ -22,6 +23,7 @@ from ahpd.interfaces import (
     StoreFailure,
     Write,
 )
+from ahpd.protocol import State
 from ahpd.wire.codec import encode
 
 log = Logger()
@@ -54,9 +56,11 @@ class SessionTerminals:
 
     def keep(self, chat: str, terminal: IHostTerminal) -> bool:
         """See `TerminalsLeft.keep`."""
-        state = encode(terminal.state())
+        state = terminal.state()
+        if state["lifecycle"]["status"] != "exited":
+            state["lifecycle"] = {"status": "exited"}
         try:
-            self._apply(PutTerminal(chat=chat, terminal=terminal.uri, state=state))
+            self._apply(PutTerminal(chat=chat, terminal=terminal.uri, state=encode(state)))
         except StoreFailure as failure:
             log.error("{terminal} is not kept: {words}", terminal=terminal.uri, words=str(failure))
             return False
@@ -74,26 +78,36 @@ class SessionTerminals:
                 words=str(failure),
             )
 
-    def let_go(self, chat: str, terminal: IHostTerminal) -> None:
+    def let_go(self, chat: str, terminal: IHostTerminal) -> Awaitable[None]:
         """See `TerminalsLeft.let_go`."""
         self._watched[terminal.uri] = (chat, terminal)
-        self._look_after(terminal)
+        gone = self._look_after(terminal)
         self._watch()
+        return gone
 
-    def _look_after(self, terminal: IHostTerminal) -> None:
-        if self._is_gone(terminal):
+    def _look_after(self, terminal: IHostTerminal) -> Awaitable[None]:
+        claim = self._claim(terminal)
+        if claim is None or claim["kind"] == "client":
+            # It is gone, or a client took it over and it is the client's to end.
             del self._watched[terminal.uri]
-        elif terminal.state()["claim"]["kind"] == "client":
-            del self._watched[terminal.uri]  # a client took it over: it is the client's to end
         elif not self._channels.watchers(terminal.uri):
-            self._dispose(terminal)
+            return self._dispose(terminal)
+        return succeed(None)
 
-    def _is_gone(self, terminal: IHostTerminal) -> bool:
-        return self._terminals is None or self._terminals.find(terminal.uri) is None
+    def _claim(self, terminal: IHostTerminal) -> State | None:
+        """Whose it is (schema: TerminalClaim); None of one that is gone. To read, never to change.
 
-    def _dispose(self, terminal: IHostTerminal) -> None:
+        It is read off the channel: the terminal's own answer is a copy of all it printed.
+        """
+        if self._terminals is None or self._terminals.find(terminal.uri) is None:
+            return None
+        state = self._channels.find(terminal.uri)
+        claim: State | None = None if state is None else state["claim"]
+        return claim
+
+    def _dispose(self, terminal: IHostTerminal) -> Awaitable[None]:
         del self._watched[terminal.uri]
-        self._tasks.spawn(f"taking away {terminal.uri}", _disposed(terminal))
+        return finished(self._tasks.spawn(f"taking away {terminal.uri}", _disposed(terminal)))
 
     def _watch(self) -> None:
         if self._watched and self._due is None and not self._over:
@@ -106,6 +120,16 @@ class SessionTerminals:
         self._watch()
 
     # -- what they went with ------------------------------------------------------------
+
+    def chat_moved(self, chat: str, session: str) -> None:
+        """See `TerminalsLeft.chat_moved`. Said of those somebody watches: the others are gone."""
+        for owner, terminal in tuple(self._watched.values()):
+            claim = self._claim(terminal) if owner == chat else None
+            if claim is not None and claim["kind"] == "session":
+                self._channels.dispatch(
+                    terminal.uri,
+                    {"type": "terminal/claimed", "claim": {**claim, "session": session}},
+                )
 
     def chat_gone(self, chat: str) -> None:
         """See `TerminalsLeft.chat_gone`."""

@@ -299,18 +299,104 @@ def test_a_first_message_of_a_new_chat_may_be_one(host):
 def test_a_stop_kills_it_and_ends_its_call(host, chat):
     turn = host.turn(chat, "!sleep 100")
     program = host.programs.last
-    program.prints("so far\r\n")
+    program.prints("\x1b[32mso far\x1b[0m\r\n")
+    [row] = host.state(ROOT)["terminals"]
+    host.clock.advance(1.5)
     host.stop(chat, turn)
     assert not program.runs
     [stopped] = host.turns(chat)
     call = call_of(stopped)
-    assert (stopped["state"], call["status"], call["reason"]) == (
-        "cancelled", "cancelled", "skipped",
+    assert (stopped["state"], call["status"], call["success"], call["pastTenseMessage"]) == (
+        "cancelled", "completed", False, "Command was stopped",
     )  # fmt: skip
+    assert call["_meta"] == {"toolKind": "terminal", "vscode.toolCallDurationMs": 1500}
+    terminal, text = call["content"]
+    assert terminal["resource"] == row["resource"]
+    assert terminal["result"] == {"preview": "\x1b[32mso far\x1b[0m\r\n", "truncated": False}
+    assert text == {"type": "text", "text": "so far"}
     assert host.state(ROOT)["terminals"] == []
     host.clock.advance(1)
     assert host.clock.getDelayedCalls() == []
-    assert host.kinds(chat)[-1] == "chat/turnCancelled"
+    assert host.kinds(chat)[-2:] == ["chat/toolCallComplete", "chat/turnCancelled"]
+
+
+def test_what_is_held_back_to_be_gathered_is_shown_of_a_stopped_one(host, chat):
+    turn = host.turn(chat, "!make")
+    for number in range(3):
+        host.programs.last.prints(f"line {number}\r\n")
+    host.stop(chat, turn)
+    assert call_of(host.turns(chat)[0])["content"][1]["text"] == "line 0\nline 1\nline 2"
+
+
+def test_a_second_stop_of_one_that_goes_on_dying_says_no_more_of_it(host, chat):
+    host.programs.stubborn = True
+    host.stop(chat, host.turn(chat, "!one"))
+    host.stop(chat, host.turn(chat, "!two"))
+    reports = [a for a in host.said(chat) if a["type"] == "chat/toolCallComplete"]
+    assert len({a["toolCallId"] for a in reports}) == len(reports) == 2
+
+
+def test_a_stop_behind_a_truncation_says_nothing_of_what_that_dropped(host, chat):
+    host.turn(chat, "!one")
+    host.programs.last.exits(0)
+    kept = host.turns(chat)[0]["id"]
+    host.programs.stubborn = True
+    host.turn(chat, "!two")
+    host.dispatch(chat, "chat/truncated", turnId=kept)
+    turn = host.turn(chat, "!three")
+    host.forget()
+    host.stop(chat, turn)
+    assert [a["turnId"] for a in host.said(chat) if a["type"] == "chat/toolCallComplete"] == [turn]
+
+
+def test_a_stop_of_another_turn_says_nothing_of_it(host, chat):
+    host.turn(chat, "!sleep 100")
+    host.forget()
+    host.stop(chat, "none")
+    assert host.kinds(chat) == ["chat/turnCancelled"]
+    assert host.programs.last.runs
+
+
+@pytest.mark.parametrize("starts", [True, False])
+def test_a_stop_from_inside_the_delivery_of_its_end_does_not_report_it_twice(host, chat, starts):
+    host.programs.failure = None if starts else "no such file"
+    deliver = host.store.watcher.deliver
+
+    def stopping(envelope):
+        deliver(envelope)
+        action = host.store.watcher.said[-1]["action"]
+        if action["type"] == "chat/toolCallComplete":
+            host.stop(chat, action["turnId"])
+
+    host.store.watcher.deliver = stopping
+    host.turn(chat, "!make")
+    if starts:
+        host.programs.last.exits(127)
+    assert host.kinds(chat).count("chat/toolCallComplete") == 1
+    [turn] = host.turns(chat)
+    assert call_of(turn)["pastTenseMessage"] == "Command exited with code 127"
+
+
+def test_a_stop_from_inside_the_delivery_of_what_it_printed_shows_it(host, chat):
+    class Stopping:
+        def deliver(self, envelope):
+            if envelope.type == "terminal/data":
+                host.stop(chat, active(host, chat)["id"])
+
+        def lagging(self):
+            return False
+
+    host.turn(chat, "!make")
+    [row] = host.state(ROOT)["terminals"]
+    eyes = Stopping()
+    host.store.subscribe(row["resource"], eyes)
+    host.programs.last.prints("built\r\n")
+    assert not host.programs.last.runs
+    [turn] = host.turns(chat)
+    assert (turn["state"], call_of(turn)["content"][1]["text"]) == ("cancelled", "built")
+    assert host.kinds(chat)[-2:] == ["chat/toolCallComplete", "chat/turnCancelled"]
+    assert host.store.state(row["resource"])["lifecycle"]["status"] == "exited"
+    host.store.unsubscribe(row["resource"], eyes)
 
 
 def test_one_that_does_not_die_is_not_waited_for_forever(host, chat):
@@ -364,18 +450,40 @@ def test_a_stop_from_inside_the_delivery_of_its_call_runs_nothing(host, chat):
 
 
 def test_a_stop_from_inside_the_delivery_of_its_terminal_kills_it(host, chat):
-    deliver = host.store.watcher.deliver
+    deliver, runs = host.store.watcher.deliver, []
 
     def stopping(envelope):
         deliver(envelope)
         action = host.store.watcher.said[-1]["action"]
         if action["type"] == "chat/toolCallContentChanged":
             host.stop(chat, action["turnId"])
+            runs.extend(program.runs for program in host.programs.started)
+
+    host.store.watcher.deliver = stopping
+    host.turn(chat, "!sleep 100")
+    assert runs == [False]
+    [turn] = host.turns(chat)
+    assert (turn["state"], call_of(turn)["status"]) == ("cancelled", "completed")
+    [terminal] = call_of(turn)["content"]
+    assert host.kept.terminal(terminal["resource"]) is not None
+    assert host.state(ROOT)["terminals"] == []
+
+
+def test_a_stop_from_inside_the_opening_of_its_terminal_kills_it(host, chat):
+    deliver = host.store.watcher.deliver
+
+    def stopping(envelope):
+        deliver(envelope)
+        action = host.store.watcher.said[-1]["action"]
+        if action["type"] == "root/terminalsChanged" and action["terminals"]:
+            running = active(host, chat)
+            host.stop(chat, "none" if running is None else running["id"])
 
     host.store.watcher.deliver = stopping
     host.turn(chat, "!sleep 100")
     assert [program.runs for program in host.programs.started] == [False]
-    assert [turn["state"] for turn in host.turns(chat)] == ["cancelled"]
+    [turn] = host.turns(chat)
+    assert (turn["state"], call_of(turn)["status"]) == ("cancelled", "cancelled")
     assert host.state(ROOT)["terminals"] == []
 
 
@@ -391,11 +499,14 @@ def test_a_host_on_its_way_out_ends_it_unrun(host, chat):
 
 def test_one_that_runs_when_the_host_goes_is_interrupted_and_killed(host, chat):
     host.turn(chat, "!sleep 100")
+    host.programs.last.prints("so far\r\n")
     host.wait(host.service.drain())
     assert not host.programs.last.runs
     [turn] = host.turns(chat)
     [call, error] = turn["responseParts"]
-    assert call["toolCall"]["status"] == "cancelled"
+    assert (turn["state"], call["toolCall"]["status"]) == ("error", "completed")
+    assert call["toolCall"]["pastTenseMessage"] == "Command was stopped"
+    assert call["toolCall"]["content"][1]["text"] == "so far"
     assert error["error"]["errorType"] == "executionInterrupted"
     assert "resumable" not in error
     assert host.clock.getDelayedCalls() == []

@@ -118,6 +118,21 @@ def test_a_stop_stops_what_its_turn_replaced(host, chat):
     assert host.state(ROOT)["terminals"] == []
 
 
+def test_of_a_command_that_was_replaced_a_stop_says_what_it_came_to_and_keeps_nothing(host, chat):
+    replaced = host.turn(chat, "!one")
+    host.programs.last.prints("so far\r\n")
+    stopped = host.turn(chat, "!two")
+    first, second = [row["resource"] for row in host.state(ROOT)["terminals"]]
+    host.stop(chat, stopped)
+    reports = [a for a in host.said(chat) if a["type"] == "chat/toolCallComplete"]
+    assert [a["turnId"] for a in reports] == [replaced, stopped]
+    assert [a["result"]["pastTenseMessage"] for a in reports] == ["Command was stopped"] * 2
+    assert reports[0]["result"]["content"][1]["text"] == "so far"
+    assert host.kinds(chat)[-1] == "chat/turnCancelled"
+    assert host.kept.terminal(first) is None
+    assert host.kept.terminal(second) is not None
+
+
 def test_a_stop_of_a_question_kills_the_command_it_replaced(host, chat):
     host.turn(chat, "!sleep 100")
     host.agent.then(scripts.never_ends)

@@ -1,6 +1,7 @@
 """Whatever is done in whatever order, no command is lost, run twice, left running or shown wrong."""
 
 import random
+import re
 
 import pytest
 
@@ -15,6 +16,7 @@ from ahpd.wire.codec import decode
 
 S1 = "ahp-session:/s1"
 ENDS = ("chat/turnComplete", "chat/error")
+STOPPED = "Command was stopped"
 
 
 async def points(turn):
@@ -32,6 +34,9 @@ class Crowd:
         self.lines = 0
         self.gates = []
         self.forks = 0
+        self.crashed = self.reacts = False
+        #: What the command of each line number has printed.
+        self.printed = {}
         self.listen()
 
     def listen(self):
@@ -80,7 +85,7 @@ class Crowd:
             running = host.programs.running
             if running:
                 program = pick.choice(running)
-                program.prints(f"output {self.lines}\r\n")
+                self.print(program)
                 if program.runs:
                     program.exits(pick.choice([0, 0, 1]))
         elif choice == 7:
@@ -93,7 +98,7 @@ class Crowd:
             if pick.random() < 0.5:
                 host.dispatch(chat, "chat/truncated", **kept)
         elif choice == 10 and host.programs.running:
-            pick.choice(host.programs.running).prints("more\r\n")
+            self.print(pick.choice(host.programs.running))
         elif choice == 11:
             host.clock.advance(pick.choice([0.01, 0.2, 6]))
         elif choice == 12 and len(self.chats()) < 4:
@@ -109,6 +114,13 @@ class Crowd:
         elif choice == 14 and pick.random() < 0.3:
             self.end()
 
+    def print(self, program):
+        [number] = re.findall(r"line (\d+)", " ".join(program.program.argv))
+        words = f"output {number}.{self.random.randrange(1000)}"
+        # Noted before it is received: a client may stop it while it is.
+        self.printed.setdefault(int(number), []).append(words)
+        program.prints(words + "\r\n")
+
     def end(self):
         host = self.host
         for gate in self.gates:
@@ -116,6 +128,7 @@ class Crowd:
         self.gates.clear()
         host.agent._scripts.clear()
         if self.random.random() < 0.5:
+            self.crashed = True
             host.crash()
             host.programs.started.clear()  # the guard ended them, and nobody was left to be told
             for backend in host.agent.chats:  # nor by what is collected of it later
@@ -137,7 +150,7 @@ def check(host, crowd):
         ids = [turn["id"] for turn in state["turns"]]
         assert len(ids) == len(set(ids))
         for turn in state["turns"]:
-            check_turn(host, held, turn)
+            check_turn(host, crowd, held, turn)
         if running is not None:
             named |= terminals_in(running)
     check_terminals(host, crowd, named)
@@ -145,7 +158,7 @@ def check(host, crowd):
     assert not [text for text in asked if command_in(text)]
 
 
-def check_turn(host, held, turn):
+def check_turn(host, crowd, held, turn):
     is_command = command_in(turn["message"]["text"]) is not None
     assert held.kept.is_command(turn["id"]) == is_command
     if not is_command:
@@ -155,12 +168,34 @@ def check_turn(host, held, turn):
             continue
         call = part["toolCall"]
         assert call["status"] in ("completed", "cancelled")
-        assert (call["status"] == "completed") == (turn["state"] == "complete")
-        if call["status"] == "completed":
-            [terminal] = terminals_in(turn)
-            kept = host.kept.terminal(terminal)
-            assert kept is not None, "a terminal a call names is readable"
-            assert decode(kept)["lifecycle"]["status"] == "exited"
+        if call["status"] == "cancelled":  # before it had a terminal, or with the host's life
+            assert turn["state"] == "cancelled" or crowd.crashed
+            assert crowd.reacts or crowd.crashed
+            continue
+        assert call["pastTenseMessage"] == STOPPED or turn["state"] != "error"
+        assert turn["state"] == "complete" or not call["success"] or crowd.reacts
+        assert turn["state"] != "complete" or call["pastTenseMessage"] != STOPPED
+        check_report(host, crowd, turn, call)
+
+
+def check_report(host, crowd, turn, call):
+    """What a command's call came to has all it printed, and so has its terminal, exited.
+
+    What one prints while clients are told that it is stopped may be in neither.
+    """
+    printed = crowd.printed.get(int(turn["message"]["text"].removeprefix("!line ")), [])
+    texts = [block["text"] for block in call["content"] if block["type"] == "text"]
+    shown = "\n".join(texts).split("\n") if texts else []
+    [terminal] = terminals_in(turn)
+    kept = host.kept.terminal(terminal)
+    assert kept is not None, "a terminal a call names is readable"
+    state = decode(kept)
+    assert state["lifecycle"]["status"] == "exited"
+    read = "".join(part["value"] for part in state["content"]).split("\r\n")[:-1]
+    assert shown == read[: len(shown)]
+    assert read == printed[: len(read)]
+    if not crowd.reacts or call["pastTenseMessage"] != STOPPED:
+        assert shown == read == printed
 
 
 def terminals_in(turn):
@@ -198,6 +233,7 @@ def test_commands_among_turns_in_any_order(sessions_host, seed, nested):
     host.turn(host.chat(), "first")
     crowd = Crowd(host, seed)
     crowd.nested = nested
+    crowd.reacts = nested > 0
     for _ in range(120):
         crowd.act()
         check(host, crowd)

@@ -2,7 +2,6 @@
 
 import pytest
 
-from ahpd.protocol.errors import RpcError
 from ahpd.protocol.uris import ROOT
 from ahpd.testing.host import MemoryHost
 from ahpd.testing.terminals import ScriptedTerminals
@@ -115,15 +114,19 @@ def test_another_life_of_the_host_reads_the_turn_and_its_terminal(host, programs
     again.stop()
 
 
-def test_a_stopped_commands_terminal_is_no_terminal_any_more(host, programs):
+def test_a_stopped_commands_terminal_reads_back_exited_with_what_it_had_printed(host, programs):
     client = joined(host, "one")
     send(host, client, "!sleep 100")
     uri = terminal_in(client)
+    programs.last.prints("so far\r\n")
     client.dispatch(chat_of(client), {"type": "chat/turnCancelled", "turnId": "t1", "duration": 1})
     host.settle()
     assert not programs.last.runs
-    with pytest.raises(RpcError):
-        host.run(client.subscribe(uri))
+    assert client.plain_state(ROOT)["terminals"] == []
+    assert terminal_in(client) == uri
+    host.run(client.subscribe(uri))
+    assert client.plain_state(uri)["lifecycle"] == {"status": "exited"}
+    assert client.plain_state(uri)["content"] == [{"type": "unclassified", "value": "so far\r\n"}]
     host.check()
 
 

@@ -22,6 +22,11 @@ async def running(talk):
     return await talk.probe.wait_for(found, PATIENCE, "a command that runs")
 
 
+def printed(probe, uri):
+    """What a terminal that is watched holds of what was printed."""
+    return "".join(part["value"] for part in probe.plain_state(uri)["content"])
+
+
 async def written(daemon, path):
     """Wait for a line in a file."""
     await daemon.until(lambda: path.exists() and path.read_text().endswith("\n"), str(path))
@@ -62,17 +67,68 @@ async def test_a_stop_leaves_nothing_of_what_a_command_started(serve, talk, tmp_
     probe = await daemon.connect("ann", ROOT)
     ann = await talk(probe)
     pids = tmp_path / "pids"
-    line = f"sleep 1000 & setsid sleep 1000 & echo $$ $! > {pids}; wait"
+    line = f"echo begun; sleep 1000 & setsid sleep 1000 & echo $$ $! > {pids}; wait"
     turn_id = await ann.begin(f"!{line}")
-    await running(ann)
+    uri = (await running(ann))["content"][0]["resource"]
+    await probe.subscribe(uri)
+    await probe.wait_for(lambda: "begun" in printed(probe, uri), PATIENCE, "what it prints")
     await written(daemon, pids)
     assert len(daemon.children()) >= 3
     stop = {"type": "chat/turnCancelled", "turnId": turn_id, "duration": 1}
     await probe.perform(ann.chat, stop)
     turn = await ann.finished(turn_id)
-    assert (turn["state"], call_of(turn)["status"]) == ("cancelled", "cancelled")
+    call = call_of(turn)
+    assert (turn["state"], call["status"], call["success"]) == ("cancelled", "completed", False)
+    assert call["pastTenseMessage"] == "Command was stopped"
+    assert call["content"][0]["resource"] == uri
+    assert call["content"][1]["text"] == "begun"
+    await probe.wait_for(
+        lambda: probe.plain_state(uri)["lifecycle"]["status"] == "exited", PATIENCE, "its end"
+    )
+    probe.unsubscribe(uri)
     await daemon.until(lambda: len(daemon.children()) <= 1, "the end of all it started")
     await gone(daemon, pids)
+
+
+@pytest_twisted.ensureDeferred
+async def test_what_a_command_had_printed_when_it_or_the_host_was_stopped_reads_back(
+    serve, talk, tmp_path
+):
+    daemon = await serve()
+    probe = await daemon.connect("ann", ROOT)
+    ann = await talk(probe)
+    pids = tmp_path / "pids"
+    ends = {}
+    for end in ("cancelled", "error"):
+        turn_id = await ann.begin(f"!echo begun {end}; echo $$ > {pids}; sleep 1000")
+        uri = (await running(ann))["content"][0]["resource"]
+        await probe.subscribe(uri)
+        await probe.wait_for(lambda uri=uri: printed(probe, uri), PATIENCE, "what it prints")
+        await written(daemon, pids)
+        ends[end] = turn_id
+        if end == "cancelled":
+            stop = {"type": "chat/turnCancelled", "turnId": turn_id, "duration": 1}
+            await probe.perform(ann.chat, stop)
+            await ann.finished(turn_id)
+            await gone(daemon, pids)
+            pids.unlink()
+    await daemon.stop()
+    await gone(daemon, pids)
+    await daemon.start()
+    reader = await daemon.connect("bob", ROOT)
+    for channel in (ann.session, ann.chat):
+        await reader.subscribe(channel)
+    turns = reader.plain_state(ann.chat)["turns"]
+    assert {turn["state"]: turn["id"] for turn in turns} == ends
+    for turn in turns:
+        call = call_of({"responseParts": turn["responseParts"][:1]})
+        terminal, text = call["content"]
+        assert (call["pastTenseMessage"], text["text"]) == (
+            "Command was stopped", f"begun {turn['state']}",
+        )  # fmt: skip
+        await reader.subscribe(terminal["resource"])
+        assert reader.plain_state(terminal["resource"])["lifecycle"]["status"] == "exited"
+        assert f"begun {turn['state']}" in printed(reader, terminal["resource"])
 
 
 @pytest_twisted.ensureDeferred
@@ -121,5 +177,4 @@ async def test_a_command_a_killed_host_ran_is_gone_and_reads_back_interrupted(
     assert last["responseParts"][0]["toolCall"]["status"] == "cancelled"
     uri = call_of(before)["content"][0]["resource"]
     await probe.subscribe(uri)
-    printed = "".join(part["value"] for part in probe.plain_state(uri)["content"])
-    assert "kept" in printed
+    assert "kept" in printed(probe, uri)

@@ -428,7 +428,7 @@ async def test_a_folder_however_it_is_named_is_where_it_starts_or_the_home_is(sh
 async def test_odd_names_are_names_and_reach_no_log_and_no_program(shells):
     daemon = await shells()
     ann, bob = await daemon.connect("ann", ROOT), await daemon.connect("bob", ROOT)
-    names = ["x" * 200_000, "two\r\nlines\x1b]0;title\x07\x00", "\u202e\ufeff\ud7ff", "  "]
+    names = ["x" * 999, "two\r\nlines\x1b]0;title\x07\x00", "\u202e\ufeff\ud7ff", "  "]
     for name in names:
         uri = await opens(ann, name=name)
         assert ann.state(uri)["title"] == name

@@ -351,7 +351,9 @@ class Rig:
         self.step()
         peers = self.host.host.peers.peers
         assert len(peers) == 2, f"connections left: {[peer.name for peer in peers]}"
-        watching = {w for watchers in self.host.store._watchers.values() for w in watchers}
+        watching = {
+            w for watchers in self.host.store._watchers.by_channel.values() for w in watchers
+        }
         assert watching <= set(peers), "a connection that is gone is still told things"
         self._let_go()
         self.host.stop()

@@ -1,6 +1,7 @@
 """What stays of a `!` command: its turn, its terminal, its place in the conversation."""
 
 import pytest
+from twisted.internet.defer import Deferred
 
 from ahpd.interfaces import AgentAbilities, ConversationPoint
 from ahpd.protocol import errors
@@ -87,6 +88,16 @@ def started(host):
     return host.agent.chats[-1].start
 
 
+class Eyes:
+    """Somebody who watches a terminal."""
+
+    def deliver(self, envelope):
+        pass
+
+    def lagging(self):
+        return False
+
+
 # -- its terminal ------------------------------------------------------------------------
 
 
@@ -119,14 +130,6 @@ def test_it_is_on_disk_before_the_end_is_said(host, chat, store):
 def test_somebody_who_watches_it_keeps_it_for_as_long_as_that(host, chat):
     host.turn(chat, "!ls")
     [uri] = listed(host)
-
-    class Eyes:
-        def deliver(self, envelope):
-            pass
-
-        def lagging(self):
-            return False
-
     eyes = Eyes()
     host.store.subscribe(uri, eyes)
     host.programs.last.exits(0)
@@ -161,13 +164,189 @@ def test_where_it_cannot_be_kept_it_stays_and_the_turn_ends(host, chat, store, m
     assert listed(host) == []
 
 
-def test_a_stopped_commands_terminal_is_not_kept(host, chat, store):
+def test_what_a_stopped_command_had_printed_is_on_disk_before_that_is_said(host, chat, store):
     turn = host.turn(chat, "!sleep 100")
     [uri] = listed(host)
+    host.programs.last.prints("a\r\n")
+    seen = []
+    deliver = host.store.watcher.deliver
+
+    def noting(envelope):
+        deliver(envelope)
+        if envelope.type == "chat/toolCallComplete":
+            seen.append(decode(store.terminal(uri)))
+
+    host.store.watcher.deliver = noting
     host.stop(chat, turn)
+    [kept] = seen
+    assert kept["lifecycle"] == {"status": "exited"}
+    assert kept["content"] == [{"type": "unclassified", "value": "a\r\n"}]
+    assert listed(host) == []
+    assert subscribed(host, uri) == kept
+
+
+def test_the_last_a_stopped_command_printed_is_kept_too_and_nothing_said_of_it(host, chat):
+    host.programs.stubborn = True
+    turn = host.turn(chat, "!make")
+    host.programs.last.prints("built\r\n")
+    host.stop(chat, turn)
+    host.forget()
+    host.programs.last.prints("cleaned up\r\n")
+    host.programs.last.exits(130)
+    assert host.kinds(chat) == []
+    [ended] = host.turns(chat)
+    assert call_of(ended)["content"][1]["text"] == "built"
+    state = subscribed(host, terminal_of(ended))
+    assert state["lifecycle"] == {"status": "exited", "exitCode": 130}
+    assert state["content"][0]["value"] == "built\r\ncleaned up\r\n"
+
+
+def test_one_that_does_not_die_reads_back_exited_once_it_was_given_up(host, chat):
+    host.programs.stubborn = True
+    turn = host.turn(chat, "!trap '' HUP; sleep 100")
+    [uri] = listed(host)
+    host.store.subscribe(uri, Eyes())
+    host.stop(chat, turn)
+    assert subscribed(host, uri)["lifecycle"]["status"] == "running"
+    host.pass_time(10)
+    assert listed(host) == []
+    assert subscribed(host, uri)["lifecycle"] == {"status": "exited"}
+    host.programs.last.exits(signal="SIGKILL")
+
+
+def test_somebody_who_watches_a_stopped_one_goes_on_watching(host, chat):
+    turn = host.turn(chat, "!make")
+    [uri] = listed(host)
+    eyes = Eyes()
+    host.store.subscribe(uri, eyes)
+    host.stop(chat, turn)
+    assert not host.service.find_chat(chat).runs
+    assert host.store.state(uri)["lifecycle"]["status"] == "exited"
+    host.pass_time(100)
+    assert listed(host) == [uri]
+    host.store.unsubscribe(uri, eyes)
+    host.pass_time(100)
+    assert listed(host) == []
+
+
+def test_a_stopped_one_is_waited_for_until_all_it_started_is_gone(host, chat, monkeypatch):
+    turn = host.turn(chat, "!make")
+    [uri] = listed(host)
+    terminal, gone = host.terminals.find(uri), Deferred()
+    dispose = terminal.dispose
+
+    async def slow():
+        await gone
+        await dispose()
+
+    monkeypatch.setattr(terminal, "dispose", slow)
+    host.stop(chat, turn)
+    assert not host.programs.last.runs
+    assert host.service.find_chat(chat).runs
+    gone.callback(None)
+    assert not host.service.find_chat(chat).runs
+
+
+def test_looking_whether_somebody_watches_copies_nothing(host, chat, monkeypatch):
+    host.turn(chat, "!make")
+    [uri] = listed(host)
+    eyes = Eyes()
+    host.store.subscribe(uri, eyes)
+    host.programs.last.exits(0)
+
+    def copied():
+        raise AssertionError("a terminal's whole output was copied")
+
+    monkeypatch.setattr(host.terminals.find(uri), "state", copied)
+    host.pass_time(100)
+    assert listed(host) == [uri]
+    host.store.unsubscribe(uri, eyes)
+    host.pass_time(100)
+    assert listed(host) == []
+
+
+def test_where_a_stopped_one_cannot_be_kept_its_terminal_stays_and_the_turn_ends(host, chat, store):
+    turn = host.turn(chat, "!make")
+    [uri] = listed(host)
+    apply = store.apply
+
+    def no_terminals(writes):
+        taken = list(writes)
+        store.full = any(type(write).__name__ == "PutTerminal" for write in taken)
+        try:
+            apply(taken)
+        finally:
+            store.full = False
+
+    store.apply = no_terminals
+    host.stop(chat, turn)
+    del store.apply
+    [stopped] = host.turns(chat)
+    assert (stopped["state"], call_of(stopped)["status"]) == ("cancelled", "completed")
+    assert listed(host) == [uri]
+    assert subscribed(host, uri)["lifecycle"]["status"] == "exited"
+
+
+def test_the_disk_being_full_at_a_stop_ends_the_turn_and_kills_it_all_the_same(host, chat, store):
+    turn = host.turn(chat, "!make")
+    store.full = True
+    host.stop(chat, turn)
+    store.full = False
+    assert not host.programs.last.runs
+    assert listed(host) == []
+    [stopped] = host.turns(chat)
+    assert call_of(stopped)["status"] == "cancelled"
+
+
+@pytest.mark.parametrize("end", ["crash", "restart"])
+def test_a_stopped_one_reads_back(host, chat, end):
+    turn = host.turn(chat, "!make")
+    host.programs.last.prints("a\r\n")
+    host.stop(chat, turn)
+    before = host.turns(chat)
+    getattr(host, end)()
+    assert host.turns(chat) == before
+    assert subscribed(host, terminal_of(before[0]))["content"][0]["value"] == "a\r\n"
+
+
+def test_one_that_ran_when_the_host_was_stopped_reads_back_with_what_it_had_printed(host, chat):
+    turn = host.turn(chat, "!make")
+    host.programs.last.prints("a\r\n")
+    host.restart()
+    [ended] = host.turns(chat)
+    assert (ended["id"], ended["state"]) == (turn, "error")
+    assert call_of(ended)["content"][1]["text"] == "a"
+    state = subscribed(host, terminal_of(ended))
+    assert state["lifecycle"]["status"] == "exited"
+    assert state["content"][0]["value"] == "a\r\n"
+
+
+def test_a_fork_at_a_stopped_one_names_its_terminal_too(host, chat, store):
+    host.service.create_chat({"channel": S1, "chat": C2})
+    turn = host.turn(C2, "!make")
+    host.programs.last.prints("a\r\n")
+    host.stop(C2, turn)
+    uri = terminal_of(host.turns(C2)[0])
+    fork(host, C2, turn, C3)
+    host.wait(host.service.dispose_chat(C2))
+    assert subscribed(host, uri)["content"][0]["value"] == "a\r\n"
+
+
+@pytest.mark.parametrize("stubborn", [False, True])
+def test_a_chat_that_goes_takes_what_it_stops_with_it(host, chat, store, stubborn):
+    host.service.create_chat({"channel": S1, "chat": C2})
+    host.programs.stubborn = stubborn
+    host.turn(C2, "!make")
+    [uri] = listed(host)
+    eyes = Eyes()
+    host.store.subscribe(uri, eyes)
+    gone = Deferred.fromCoroutine(host.service.dispose_chat(C2))
+    if stubborn:
+        assert not gone.called
+        host.programs.last.exits(0)
+    assert gone.called
+    assert listed(host) == []
     assert store.terminal(uri) is None
-    with pytest.raises(RpcError):
-        host.terminals.channels.ready(uri)
 
 
 # -- restarts ------------------------------------------------------------------------------
@@ -557,3 +736,32 @@ def test_a_chat_in_which_a_command_runs_is_not_moved(host, chat):
     with pytest.raises(RpcError) as refusal:
         host.service.move_chat({"channel": C2, "destination": {"kind": "newSession"}})
     assert "running a turn" in refusal.value.message
+
+
+def moved(host, chat):
+    """Move a chat to a session of its own; the session."""
+    host.store.dispatch(ROOT, {"type": "root/configChanged", "config": {"chatMoves.enabled": True}})
+    answer = host.service.move_chat({"channel": chat, "destination": {"kind": "newSession"}})
+    return answer["session"]
+
+
+@pytest.mark.parametrize("taken_over", [False, True])
+def test_what_is_watched_still_is_claimed_by_the_session_its_chat_moves_to(host, taken_over):
+    source = host.session("ahp-session:/s2", workingDirectories=["file:///tmp"])
+    host.service.create_chat({"channel": source, "chat": C2})
+    host.turn(C2, "!make")
+    [uri] = listed(host)
+    eyes = Eyes()
+    host.store.subscribe(uri, eyes)
+    mine = {"kind": "client", "clientId": "client-1"}
+    host.programs.last.exits(0)
+    if taken_over:
+        host.store.dispatch(uri, {"type": "terminal/claimed", "claim": mine})
+    was = host.store.state(uri)["claim"]
+    target = moved(host, C2)
+    claim = host.store.state(uri)["claim"]
+    assert claim == (mine if taken_over else {**was, "session": target})
+    host.wait(host.service.dispose(source))
+    assert listed(host) == [uri]
+    host.wait(host.service.dispose(target))
+    assert listed(host) == ([uri] if taken_over else [])

@@ -76,7 +76,7 @@ def test_disposed_sessions_are_gone_with_everything_of_theirs(host):
     assert len(host.clock.getDelayedCalls()) == upkeep
     store = host.store
     assert list(store._channels) == [ROOT]
-    assert list(store._watchers) == [ROOT]
+    assert list(store._watchers.by_channel) == [ROOT]
     [peer] = host.host.peers.peers
     assert (peer.places, peer._windows) == ({}, {})
     assert host.host.peers._clients.find("away").owed == set()
@@ -88,7 +88,7 @@ def test_a_client_that_went_leaves_nothing_but_its_record(host):
     host.run(client.subscribe("ahp-session:/s"))
     host.cut(client)
     assert host.host.peers.peers == ()
-    assert host.store._watchers == {}
+    assert host.store._watchers.by_channel == {}
     assert host.store._watched == {}
     assert host.host.peers._clients.find("here").watched == {ROOT, "ahp-session:/s"}
     host.connect("here")

@@ -1,7 +1,5 @@
 """A zsh that marks its commands is the person's own in everything else."""
 
-import re
-
 import pytest
 
 from ahpd.terminals.shells import integration_folder
@@ -91,7 +89,8 @@ def test_hooks_see_the_statuses_of_a_pipeline(tmp_path):
         it.prompt()
         it.run("true | false | (exit 3)")
         it.run("true")
-        assert "a:0 1 3\r\nb:0 1 3\r\n" in re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", it.all_text())
+        for words in ("a:0 1 3\r\n", "b:0 1 3\r\n"):  # what is typed may be shown in between
+            assert words in it.all_text()
 
 
 def test_hooks_that_are_set_anew_in_their_files_leave_the_marks(tmp_path):
