@@ -89,7 +89,7 @@ def test_a_client_that_went_leaves_nothing_but_its_record(host):
     host.cut(client)
     assert host.host.peers.peers == ()
     assert host.store._watchers.by_channel == {}
-    assert host.store._watched == {}
+    assert host.store._watchers._by_subscriber == {}
     assert host.host.peers._clients.find("here").watched == {ROOT, "ahp-session:/s"}
     host.connect("here")
     assert host.host.peers._clients.find("here").watched == set()
