@@ -94,7 +94,8 @@ class ChatActions:
         if action.get("kind") == "steering":
             before = chat.steering.message(action["id"])
             action = {**action, "message": as_pinned(action["message"], before)}
-        return kept_first(self._attachments, chat.owner.uri, action, origin["clientId"], act)
+        client_id = origin["clientId"]
+        return kept_first(self._attachments, lambda: chat.owner.uri, action, client_id, act)
 
     def _act(self, channel: str, action: Action, origin: Origin) -> None:
         kind = action["type"]

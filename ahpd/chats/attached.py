@@ -21,13 +21,13 @@ _Act = Callable[[Any], Awaitable[None] | None]
 
 def kept_first(
     attachments: IAttachments | None,
-    session: str,
+    session: Callable[[], str],
     saying: Mapping[str, Any],
     client_id: str,
     act: _Act,
     field: str = "message",
 ) -> Awaitable[None] | None:
-    """`act` on what a client says once its message's attachments are files of `session`, a URI.
+    """`act` on what a client says once its message's attachments are files of `session()`, a URI.
 
     `saying` is an action or a command's params, with the message under `field`. At once
     where nothing has to be written. What was written for one that `act` refuses is taken
@@ -36,10 +36,37 @@ def kept_first(
     if attachments is None:
         return act(saying)
     message: State = saying[field]
-    prepared = attachments.prepare(session, message, client_id)
+    began = session()
+    prepared = attachments.prepare(began, message, client_id)
     if isinstance(prepared, Awaitable):
-        return _later(attachments, saying, prepared, act, field)
+        writing = _written(attachments, session, message, client_id, prepared, began)
+        return _later(attachments, saying, writing, act, field)
     return act(saying if prepared is message else {**saying, field: prepared})
+
+
+async def _written(
+    attachments: IAttachments,
+    session: Callable[[], str],
+    message: State,
+    client_id: str,
+    writing: Awaitable[State],
+    began: str,
+) -> State:
+    """The message with files of the session its chat is in once they are written.
+
+    A chat may move while they are, and the session it left, `began` at first, may be gone
+    with its files before the message names them.
+    """
+    while True:
+        written = await writing
+        if session() == began:
+            return written
+        await attachments.discard(message, written)
+        began = session()
+        again = attachments.prepare(began, message, client_id)
+        if not isinstance(again, Awaitable):
+            return again
+        writing = again
 
 
 async def _later(

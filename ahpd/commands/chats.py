@@ -23,7 +23,7 @@ def chat_commands(service: SessionsService) -> Mapping[str, Command]:
             return None
         client = caller.record.client_id
         return kept_first(
-            service.attachments, session.uri, params, client, make_chat, "initialMessage"
+            service.attachments, lambda: session.uri, params, client, make_chat, "initialMessage"
         )
 
     def move_chat(caller: ICaller, params: State) -> State:

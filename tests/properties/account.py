@@ -288,9 +288,8 @@ class Account:
         if turn is not None and not places:
             return
         del chat.turns[0 if turn is None else places[-1] + 1 :]
-        if chat.active is not None:
-            chat.active = None
-            chat.running.clear()
+        chat.active = None
+        chat.running.clear()  # what runs unseen, its place taken by a turn that is over, too
 
     def _set(self, chat, action, origin):
         identifier = action["id"]
