@@ -13,7 +13,7 @@ from .rig import LogWatch
 from .wire import Listening, descriptors
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def fenced():
     """No host of these tests reaches a file of this machine."""
     with FENCE.around():
