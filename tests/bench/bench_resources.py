@@ -25,7 +25,8 @@ from report import Bound, Figure, NotMeasured
 NAME = "resources"
 TITLE = "(k) files in ranges, and a burst of changes"
 FILE = 100_000_000
-RANGE = 4_000_000
+#: Bytes asked for at once: what docs/files.md shows, which is held to the bound, and more.
+RANGES = (1 << 20, 4 << 20)
 FILES = 10_000
 #: The longest a burst is gathered before it is said, in seconds.
 WINDOW = 0.5
@@ -36,7 +37,8 @@ _PEAK = re.compile(r"VmHWM:\s+(\d+) kB")
 
 def parts(quick: bool) -> list[Callable[[], list[Figure]]]:
     """The file, then the burst."""
-    return [partial(_ranges, FILE // 5 if quick else FILE), partial(_burst, FILES)]
+    size = FILE // 5 if quick else FILE
+    return [*(partial(_ranges, size, asked) for asked in RANGES), partial(_burst, FILES)]
 
 
 def peak_bytes(pid: int) -> int:
@@ -47,7 +49,7 @@ def peak_bytes(pid: int) -> int:
     return int(found[1]) * 1024
 
 
-def _ranges(size: int) -> list[Figure]:
+def _ranges(size: int, asked: int) -> list[Figure]:
     with tempfile.NamedTemporaryFile(prefix="ahpd-bench-") as held, host(DAEMON) as serving:
         block = bytes(range(256)) * 4096
         for _ in range(size // len(block) + 1):
@@ -67,7 +69,7 @@ def _ranges(size: int) -> list[Figure]:
                     "channel": "ahp-root://",
                     "uri": path.as_uri(),
                     "encoding": "base64",
-                    "_meta": {"ahpd.range": {"offset": offset, "length": RANGE}},
+                    "_meta": {"ahpd.range": {"offset": offset, "length": asked}},
                 },
             )
             piece = base64.b64decode(answer["data"])
@@ -84,10 +86,10 @@ def _ranges(size: int) -> list[Figure]:
     return [
         Figure(
             NAME,
-            f"{whole // 1_000_000} MB read in ranges, the most it took",
+            f"{whole // 1_000_000} MB in ranges of {asked >> 20} MiB, the most it took",
             grown / 1e6,
             unit="MB",
-            bound=MEMORY,
+            bound=MEMORY if asked == RANGES[0] else None,
             raw={"MB/s": whole / 1e6 / took, "host CPU %": 100 * spent / took},
         )
     ]
