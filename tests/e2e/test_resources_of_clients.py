@@ -12,20 +12,10 @@ from ahpd.protocol.uris import ROOT
 from ahpd.testing.daemon import PATIENCE
 from ahpd.testing.served_files import serve_files
 
+from .file_kit import ask, refusal
+
 FILES = {"file:///work/a": "the words of a", "mem:/b": bytes(range(256))}
 A = "file:///work/a"
-
-
-async def ask(client, method, **params):
-    return await client.call(method, {"channel": ROOT, **params})
-
-
-async def refusal(work):
-    try:
-        await work
-    except RpcError as error:
-        return error
-    return None
 
 
 def started(work):
