@@ -8,7 +8,7 @@ in order.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from ahpd.interfaces import InputAnswer, ITurnOutput, IWorkerOutput, ToolAnswer
+from ahpd.interfaces import InputAnswer, ITurnOutput, IWorkerOutput, Permission, ToolAnswer
 from ahpd.protocol import Action, State
 
 _DELTA: Final = {"markdown": "chat/delta", "reasoning": "chat/reasoning"}
@@ -78,12 +78,14 @@ class ToolCall:
         ask: bool = False,
         confirmed: str = "not-needed",
         options: Sequence[State] = (),
+        permission: Permission | None = None,
         **fields: Any,
     ) -> None:
         """The input is whole, and the tool runs; `message` says what it does.
 
         With `ask` it waits to be allowed (await `confirmed`); `options` are what a person
-        may pick (schema: ConfirmationOption). `fields` are more of `chat/toolCallReady`.
+        may pick (schema: ConfirmationOption), and `permission` is what the host judges it by
+        first. `fields` are more of `chat/toolCallReady`.
         """
         self._move("streaming", to="waiting to be allowed" if ask else "running")
         if not ask:
@@ -92,7 +94,14 @@ class ToolCall:
             fields["toolInput"] = tool_input
         if options:
             fields["options"] = list(options)
-        self._say("chat/toolCallReady", invocationMessage=message, **fields)
+        action = {
+            "type": "chat/toolCallReady",
+            "turnId": self._output.turn_id,
+            "toolCallId": self.id,
+            "invocationMessage": message,
+            **fields,
+        }
+        self._output.emit(action, permission if ask else None)
 
     async def confirmed(self) -> ToolAnswer:
         """What was decided about a call that asked: it runs now, or it is over."""
@@ -209,9 +218,13 @@ class TurnWriter:
         intention: str | None = None,
         *,
         client: str | None = None,
+        id: str | None = None,  # noqa: A002
     ) -> ToolCall:
-        """Begin a tool call whose input is still to come; `client` runs it where one is named."""
-        call = ToolCall(self._output, self._id())
+        """Begin a tool call whose input is still to come; `client` runs it where one is named.
+
+        `id` is the backend's own for it, unique within its turn.
+        """
+        call = ToolCall(self._output, self._id() if id is None else id)
         action: State = {
             "type": "chat/toolCallStart",
             "turnId": self._output.turn_id,

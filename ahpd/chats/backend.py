@@ -6,7 +6,7 @@ agent keeps it under, are read where they are held (`ahpd.chats.kept`).
 """
 
 from collections.abc import Collection
-from typing import Final, Protocol, cast
+from typing import Any, Final, Protocol, cast
 
 from twisted.internet.defer import Deferred, ensureDeferred
 from twisted.logger import Logger
@@ -55,7 +55,7 @@ class Backend:
         """The conversation, opened where it is not. Raises `AgentFailure`."""
         await self.settled()
         if self.open is None:
-            host = ChatHost(self._chat)
+            host = ChatHost(self._chat, self._world.offers)
             try:
                 self.open = await self._chat.owner.agent.open_chat(self._start(host))
             except BaseException:
@@ -80,7 +80,20 @@ class Backend:
             preamble=kept.preamble,
             client_tools=owner.client_tools,
             server_tools=owner.server_tools,
+            **self._offered(owner.uri),
         )
+
+    def _offered(self, session: str) -> dict[str, Any]:
+        """What of a start is the host's to offer."""
+        offers = self._world.offers
+        if offers is None:
+            return {}
+        return {
+            "instructions": offers.instructions(session),
+            "mcp_servers": offers.mcp_servers(),
+            "managed_settings": offers.managed_settings(),
+            "trusted": offers.trusted(folders_of(self._chat)),
+        }
 
     def configure(self) -> None:
         """The configuration moved: told to a backend that takes it, or begun again with it."""

@@ -5,10 +5,18 @@ from typing import Any, Protocol
 
 from zope.interface import implementer
 
+from ahpd.chats.answers import failed_result
 from ahpd.chats.kept import Kept
 from ahpd.chats.owner import ChatOwner
 from ahpd.chats.steering import Steering
-from ahpd.interfaces import BackgroundTask, IChatHost
+from ahpd.interfaces import (
+    BackgroundTask,
+    IChatHost,
+    IOffers,
+    IToolsServer,
+    RunClientTool,
+    ToolCallContext,
+)
 
 
 class Served(Protocol):
@@ -30,10 +38,11 @@ class ChatHost:
     What a backend says here after that is ignored.
     """
 
-    __slots__ = ("_chat", "_ended")
+    __slots__ = ("_chat", "_ended", "_offers")
 
-    def __init__(self, chat: Served) -> None:
+    def __init__(self, chat: Served, offers: IOffers | None = None) -> None:
         self._chat = chat
+        self._offers = offers
         self._ended = False
 
     def end(self) -> None:
@@ -74,3 +83,25 @@ class ChatHost:
         """See `IChatHost.mcp_server_state`."""
         if not self._ended:
             self._chat.owner.mcp_server_moved(server_id, state)
+
+    async def run_tool(
+        self, name: str, arguments: Mapping[str, Any], tool_call_id: str
+    ) -> Mapping[str, Any]:
+        """See `IChatHost.run_tool`."""
+        if self._ended or self._offers is None:
+            return failed_result(f"This host has no tool named {name}.")
+        chat = self._chat
+        context = ToolCallContext(session=chat.owner.uri, chat=chat.uri, tool_call_id=tool_call_id)
+        return await self._offers.run_tool(name, arguments, context)
+
+    def tools_server(self, run_client_tool: RunClientTool | None = None) -> IToolsServer | None:
+        """See `IChatHost.tools_server`."""
+        if self._ended or self._offers is None:
+            return None
+        return self._offers.tools_server(self._chat.owner.uri, self._chat.uri, run_client_tool)
+
+    def credential(self, resource: str) -> str | None:
+        """See `IChatHost.credential`."""
+        if self._ended or self._offers is None:
+            return None
+        return self._offers.credential(self._chat.owner.uri, self._chat.uri, resource)

@@ -10,7 +10,14 @@ from zope.interface import implementer
 
 from ahpd.channels.store import ChannelStore
 from ahpd.chats.answers import Answers
-from ahpd.interfaces import AgentFailure, InputAnswer, ITurnOutput, IWorkerOutput, ToolAnswer
+from ahpd.interfaces import (
+    AgentFailure,
+    InputAnswer,
+    ITurnOutput,
+    IWorkerOutput,
+    Permission,
+    ToolAnswer,
+)
 from ahpd.protocol import Action, State
 from ahpd.protocol.actions import TURN_ACTIONS
 
@@ -128,14 +135,14 @@ class TurnOutput:
         self._linked = linked
         self._answers = Answers()
 
-    def emit(self, action: Action) -> None:
+    def emit(self, action: Action, permission: Permission | None = None) -> None:
         """See `ITurnOutput.emit`."""
         if self._ended:
             return
         kind = action["type"]
         names = DELTAS.get(kind)
         if names is None:
-            self._say(kind, action)
+            self._say(kind, action, permission)
             return
         if action.get("turnId", self.turn_id) != self.turn_id:
             return  # about a turn that is not this one's to speak of
@@ -148,7 +155,7 @@ class TurnOutput:
             self.flush()
         self._dispatch(self._chat, {**action, "turnId": self.turn_id})
 
-    def _say(self, kind: str, action: Action) -> None:
+    def _say(self, kind: str, action: Action, permission: Permission | None = None) -> None:
         """Say what appends to nothing."""
         if kind in _DROPPED:
             log.warn("{kind} is the host's to say; dropped in {chat}", kind=kind, chat=self._chat)

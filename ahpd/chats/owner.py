@@ -15,6 +15,7 @@ from ahpd.interfaces import (
     IAttachments,
     IHostTerminal,
     IHostTerminals,
+    IOffers,
     IWorkerOutput,
     TurnRequest,
 )
@@ -113,6 +114,8 @@ class Surroundings:
     """Where commands run; None has every message go to the agent."""
     left: TerminalsLeft | None = None
     """What becomes of the terminals of commands; None keeps nothing of them."""
+    offers: IOffers | None = None
+    """What agents are offered beside their turns; None offers nothing."""
 
     def stamp(self) -> str:
         """The moment now, as it travels."""

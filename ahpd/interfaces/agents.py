@@ -5,7 +5,7 @@ in `ahpd.interfaces.turns`. What a backend can do beyond running a turn it decla
 `AgentAbilities`, and provides the interface named there.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -141,6 +141,40 @@ class IAgent(Interface):
 
         What is expensive (a process, a sign-in) may wait for the first turn.
         """
+
+
+class IChangingAgent(IAgent):
+    """An agent whose `info()` moves while it runs: models it learned of, a sign-in it needs."""
+
+    def on_changed(told: Callable[[], None]) -> None:
+        """Call `told` whenever `info()` answers something else from now on."""
+
+
+class IClosedAgent(IAgent):
+    """An agent that holds something of its own, beside its chats."""
+
+    async def close() -> None:
+        """Let go of processes, timers and connections; returns when they are down."""
+
+
+@attrs.frozen(kw_only=True)
+class Finding:
+    """One thing that was looked at about an agent: its program, its sign-in, its endpoint."""
+
+    about: str
+    """`program`, `sign-in`, `endpoint`, `model` or another word for a person."""
+    ok: bool
+    words: str
+    """What was found, in one line with no secret in it."""
+    mend: str | None = None
+    """The command, or the line of configuration, that mends it."""
+
+
+class IProbedAgent(IAgent):
+    """An agent that can be asked whether it works before anybody talks to it."""
+
+    async def probe() -> Sequence[Finding]:
+        """Look at all it needs. Never raises; changes nothing and spends no tokens."""
 
 
 @attrs.frozen(kw_only=True)

@@ -60,7 +60,18 @@ class ChatStart:
     client_tools: Sequence[Mapping[str, Any]] = ()
     """Tools of the session's clients: ToolDefinition with `clientId` added to each."""
     server_tools: Sequence[Mapping[str, Any]] = ()
-    """Tools of this host (schema: ToolDefinition)."""
+    """Tools of this host (schema: ToolDefinition), called through `IChatHost.run_tool`."""
+    instructions: str | None = None
+    """What the host's tools have a model told of when to use them; for its system prompt."""
+    mcp_servers: Mapping[str, Mapping[str, Any]] = attrs.field(factory=dict)
+    """The configured MCP servers by name, each `{"type": "stdio", "command", "args"?, "env"?,
+    "cwd"?}` or `{"type": "http", "url", "headers"?}`. Values in `env` and `headers` are
+    credentials. Source: PLUGINS.txt, "The MCP servers a session is offered"."""
+    managed_settings: Mapping[str, Any] = attrs.field(factory=dict)
+    """What the operator manages, for a backend that enforces it on calls it never asks about:
+    `{"permissions": ...}` as it is configured; empty where nothing is."""
+    trusted: bool = True
+    """Whether somebody vouched for every folder (`sessions.trust`)."""
 
 
 @attrs.frozen(kw_only=True)
@@ -102,6 +113,10 @@ class ToolAnswer:
     """The input as the person edited it."""
     decided_by: str = "user-action"
     """How it was decided (schema: ToolCallConfirmationReason)."""
+    decision_source: str | None = None
+    """Who decided: `host_policy` for what the host's rules answered and nobody was asked,
+    else what the client said of itself (`human_response`, `host_policy`, `assisted_approval`,
+    `unattended_fallback`); None where it said nothing."""
 
 
 @attrs.frozen(kw_only=True)
@@ -114,6 +129,30 @@ class InputAnswer:
     """By question id (schema: ChatInputAnswer): the synced ones and those that came with it."""
 
 
+@attrs.frozen(kw_only=True)
+class Permission:
+    """What a call asks to be allowed, said beside the question and shown to no client.
+
+    The host judges by it whether a person is asked at all. Source: PLUGINS.txt, "A question
+    about a tool call".
+    """
+
+    kind: str
+    """`shell`, `read`, `write`, `url`, `memory`, `mcp`, `hook` or `custom-tool`."""
+    path: str | None = None
+    """Of a read or a write: an absolute path."""
+    url: str | None = None
+    """Of a fetch."""
+    command: str | None = None
+    """Of a shell: its line."""
+    language: str = "bash"
+    """Of a shell's line: `bash` or `powershell`."""
+    sandbox_bypass: bool = False
+    """The call asks to leave its sandbox: a person answers it every time."""
+    managed: bool = False
+    """A managed rule asks about it: a person answers it every time."""
+
+
 # -- what a backend says --------------------------------------------------------
 
 
@@ -122,8 +161,12 @@ class ITurnOutput(Interface):
 
     turn_id: str = Attribute("The turn this output belongs to.")
 
-    def emit(action: Action) -> None:
+    def emit(action: Action, permission: Permission | None = None) -> None:
         """Say one chat action of this turn, `turnId` filled in.
+
+        `permission` comes with a `chat/toolCallReady` without `confirmed`: the host may answer
+        it from its rules before anybody is asked. A call it refuses that way is said to nobody
+        as a question, and `confirmed` answers the refusal at once.
 
         What opens a part, appends to one, or moves a tool call: `chat/responsePart`,
         `chat/delta`, `chat/reasoning`, `chat/toolCall*`, `chat/inputRequested`,
@@ -198,6 +241,22 @@ class BackgroundTask:
     """Stops it; None where it cannot be stopped."""
 
 
+#: Runs a tool of a client's that a program called through the endpoint: the tool's client,
+#: its name as the client announced it, the arguments, and the call's id where the program
+#: named one. Answers schema: ToolCallResult.
+RunClientTool = Callable[[str, str, Mapping[str, Any], str | None], Awaitable[Mapping[str, Any]]]
+
+
+class IToolsServer(Interface):
+    """An MCP endpoint for one session (streamable HTTP, revision 2025-06-18)."""
+
+    url: str = Attribute("Where it is: an http URL of this host.")
+    token: str = Attribute("The bearer token that opens this endpoint and no other.")
+
+    def close() -> None:
+        """Take it back before its session ends; again is no error."""
+
+
 class IChatHost(Interface):
     """The host's side of one conversation, for what a backend says outside a turn's output."""
 
@@ -221,3 +280,25 @@ class IChatHost(Interface):
 
     def mcp_server_state(server_id: str, state: Mapping[str, Any]) -> None:
         """A server's state moved (schema: McpServerState)."""
+
+    async def run_tool(
+        name: str, arguments: Mapping[str, Any], tool_call_id: str
+    ) -> Mapping[str, Any]:
+        """Run one of the host's own tools for a call of this chat (schema: ToolCallResult).
+
+        What went wrong in it is a result with `success: False`, and so are a name nobody has
+        and arguments its schema does not take. Saying the call is the backend's to do.
+        """
+
+    def tools_server(run_client_tool: "RunClientTool | None" = None) -> "IToolsServer | None":
+        """The MCP endpoint that serves this session's tools to a program; None where none can be.
+
+        One a session: asked again it is the one there is. Without `run_client_tool` it serves
+        the host's tools alone. Source: PLUGINS.txt, "The MCP servers a session is offered".
+        """
+
+    def credential(resource: str) -> str | None:
+        """The token a client lent for a protected resource (its `resource`), None where none did.
+
+        Asked where it is spent, each time: it may be taken back or run out. Never log it.
+        """

@@ -29,6 +29,7 @@ from ahpd.interfaces import (
     IClients,
     IHostRecord,
     IHostTerminals,
+    IOffers,
     ISessionStore,
     SessionRow,
 )
@@ -93,7 +94,8 @@ class SessionsService(Service):
     happened in it, a session nobody watches is let go of, and woken when it is asked for;
     0 keeps all. `idle_release` is that of `Surroundings`. `upkeep` is the clock of what is
     done behind what clients see: writing in batches, folding, sleeping. `terminals` is where
-    `!` commands run; without it such a message goes to the agent. Raises `StoreFailure` where
+    `!` commands run; without it such a message goes to the agent. `offers` is what agents are
+    offered beside their turns. Raises `StoreFailure` where
     what is kept cannot be read.
     """
 
@@ -115,6 +117,7 @@ class SessionsService(Service):
         idle_release: float = IDLE_RELEASE,
         upkeep: IReactorTime | None = None,
         terminals: IHostTerminals | None = None,
+        offers: IOffers | None = None,
     ) -> None:
         self.setName("sessions")  # type: ignore[no-untyped-call]
         self._company: SessionCompany | None = None
@@ -139,6 +142,7 @@ class SessionsService(Service):
             company=lambda: self._company,
             terminals=terminals,
             left=self.terminals,
+            offers=offers,
         )
         self.attachments = attachments
         self._delete_closed = delete_closed

@@ -23,6 +23,7 @@ from ahpd.interfaces import (
     IDelegatingChat,
     InputAnswer,
     IWorkerOutput,
+    Permission,
     StoreFailure,
     ToolAnswer,
     TurnOver,
@@ -248,9 +249,9 @@ class WorkerOutput:
         self._output = turn.output
         self._done = done
 
-    def emit(self, action: Action) -> None:
+    def emit(self, action: Action, permission: Permission | None = None) -> None:
         """See `ITurnOutput.emit`."""
-        self._output.emit(action)
+        self._output.emit(action, permission)
 
     async def drained(self) -> None:
         """See `ITurnOutput.drained`."""

@@ -7,7 +7,15 @@ import attrs
 from twisted.internet.defer import Deferred, TimeoutError, ensureDeferred  # noqa: A004
 from zope.interface.verify import verifyObject
 
-from ahpd.interfaces import AgentFailure, ChatStart, IAgent, IAgentChat, TurnOver, TurnRequest
+from ahpd.interfaces import (
+    AgentFailure,
+    ChatStart,
+    IAgent,
+    IAgentChat,
+    Permission,
+    TurnOver,
+    TurnRequest,
+)
 from ahpd.protocol import Action
 from ahpd.testing.agent_contract.said import check_said, expect
 from ahpd.testing.agents import Gate, RecordedHost, RecordedOutput
@@ -128,9 +136,9 @@ class Watched(RecordedOutput):
         self.begun: Deferred[None] = Deferred()
         self.delegated: Deferred[str] = Deferred()
 
-    def emit(self, action: Action) -> None:
+    def emit(self, action: Action, permission: Permission | None = None) -> None:
         """Keep it, and say that the turn has begun."""
-        super().emit(action)
+        super().emit(action, permission)
         if not self.begun.called:
             self.begun.callback(None)
 

@@ -12,11 +12,17 @@ from zope.interface import implementer
 
 from ahpd.interfaces import (
     BackgroundTask,
+    HostTool,
     IChatHost,
     InputAnswer,
+    IToolsServer,
     ITurnOutput,
     IWorkerOutput,
+    Permission,
+    RunClientTool,
     ToolAnswer,
+    ToolCallContext,
+    ToolFailure,
     TurnOver,
 )
 from ahpd.protocol import Action, State
@@ -114,10 +120,13 @@ class RecordedOutput:
         self.room = room
         self.points: list[str] = []
         self.workers: dict[str, RecordedWorker] = {}
+        self.permissions: dict[str, Permission] = {}
         self.awaited = Awaited()
 
-    def emit(self, action: Action) -> None:
-        """Keep it."""
+    def emit(self, action: Action, permission: Permission | None = None) -> None:
+        """Keep it, and in `permissions` what the call asks, by its id."""
+        if permission is not None:
+            self.permissions[action["toolCallId"]] = permission
         self.actions.append(action)
         self.history.append(action)
 
@@ -263,6 +272,9 @@ class RecordedHost:
     """Keeps what a backend says outside its turns."""
 
     def __init__(self) -> None:
+        self.tools: dict[str, HostTool] = {}
+        self.credentials: dict[str, str] = {}
+        self.server: IToolsServer | None = None
         self.kept: list[str] = []
         self.taken: list[str] = []
         self.returned: list[str] = []
@@ -298,3 +310,34 @@ class RecordedHost:
     def mcp_server_state(self, server_id: str, state: Mapping[str, Any]) -> None:
         """Keep it in `servers`."""
         self.servers.append((server_id, state))
+
+    async def run_tool(
+        self, name: str, arguments: Mapping[str, Any], tool_call_id: str
+    ) -> Mapping[str, Any]:
+        """Run one of `tools`."""
+        tool = self.tools.get(name)
+        if tool is None:
+            return _failed(f"This host has no tool named {name}.")
+        context = ToolCallContext(
+            session="ahp-session:/test", chat="ahp-chat:/test", tool_call_id=tool_call_id
+        )
+        try:
+            answer = await tool.run(arguments, context)
+        except ToolFailure as failed:
+            return _failed(str(failed))
+        if not isinstance(answer, str):
+            return answer
+        content = [{"type": "text", "text": answer}]
+        return {"success": True, "pastTenseMessage": f"Ran {name}", "content": content}
+
+    def tools_server(self, run_client_tool: RunClientTool | None = None) -> IToolsServer | None:
+        """The `server` a test set."""
+        return self.server
+
+    def credential(self, resource: str) -> str | None:
+        """The one of `credentials`."""
+        return self.credentials.get(resource)
+
+
+def _failed(words: str) -> Mapping[str, Any]:
+    return {"success": False, "pastTenseMessage": words, "error": {"message": words}}
