@@ -27,8 +27,10 @@ ALLOWED = {
     "terminals": {"protocol", "interfaces", "channels", "wire"},
     "resources": {"protocol", "interfaces", "threads", "whole_files"},
     "watches": {"protocol", "interfaces", "channels"},
+    "mcp": {"protocol", "wire", "interfaces"},
+    "credentials": {"protocol", "interfaces"},
     "commands": {
-        "terminals", "resources", "watches",
+        "terminals", "resources", "watches", "credentials",
         "protocol", "interfaces", "channels", "peers", "chats", "sessions", "root", "wire",
         "completions",
     },
@@ -42,7 +44,7 @@ ALLOWED = {
     "private_folders": set(),
     "app": {
         "service_tree", "scheduler", "threads", "completions", "attachments",
-        "terminals", "resources", "watches",
+        "terminals", "resources", "watches", "mcp", "credentials",
         "protocol", "wire", "interfaces", "channels", "transports", "peers", "processes", "agents",
         "root", "chats", "sessions", "commands", "config", "stores", "journal",
     },

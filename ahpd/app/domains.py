@@ -14,7 +14,7 @@ from ahpd.attachments.service import Attachments
 from ahpd.completions.completer import Completer
 from ahpd.completions.workspace import WorkspaceFiles
 from ahpd.config.settings import Settings
-from ahpd.interfaces import IAgent, IHostRecord, ITerminals
+from ahpd.interfaces import IAgent, IHostRecord, IOffers, ITerminals
 from ahpd.peers.client_files import ClientFiles
 from ahpd.peers.resources import ClientResources
 from ahpd.processes.programs import Programs
@@ -43,10 +43,11 @@ def make_sessions(
     agents: Mapping[str, IAgent],
     folder: AttachmentsFolder | None,
     terminals: TerminalsService | None,
+    offers: IOffers | None = None,
 ) -> SessionsService:
     """The sessions' side, with the attachments in `folder`; None keeps none.
 
-    `terminals` is where commands of people's own run; without it there are none.
+    `offers` is what agents are offered. `terminals` is where commands of people's own run; without it there are none.
     """
     settings = ground.settings
     attachments = None
@@ -74,6 +75,7 @@ def make_sessions(
         sleep_after=settings.session_idle_seconds,
         idle_release=settings.agent_idle_seconds,
         terminals=terminals,
+        offers=offers,
     )
     return sessions
 

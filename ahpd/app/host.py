@@ -9,6 +9,7 @@ be told, the children are gone, then the connections close and the wire log is f
 import uuid
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import attrs
@@ -16,6 +17,7 @@ from twisted.application.service import MultiService, Service
 from twisted.internet.defer import Deferred
 
 from ahpd import __version__
+from ahpd.app.agent_side import Later, NoTools, make_credentials, make_offers, serve_tools
 from ahpd.app.domains import (
     ResourceParts,
     attachments_folder,
@@ -27,6 +29,7 @@ from ahpd.app.domains import (
     policy,
 )
 from ahpd.app.ground import Ground
+from ahpd.app.offers import Offers
 from ahpd.app.serving import NAME, serve
 from ahpd.attachments.folder import AttachmentsFolder
 from ahpd.channels.store import ChannelStore
@@ -140,6 +143,7 @@ def _make_host(
     folder = attachments_folder(settings, ids)
     if port is None:
         port = local_terminals(reactor, ground.supervisor)
+    parts = make_resources(ground, providers)
     root = RootService(
         ground.store,
         agents.values(),
@@ -148,11 +152,14 @@ def _make_host(
         terminals=port is not None,
     )
     terminals = None if port is None else make_terminals(ground, port, root)
-    sessions = make_sessions(ground, agents, folder, terminals)
-    parts = make_resources(ground, providers)
+    later = Later()
+    credentials = make_credentials(ground, agents.values, later)
+    offers = make_offers(ground, root, credentials, later, NoTools())
+    sessions = make_sessions(ground, agents, folder, terminals, offers)
+    later.registry = sessions.registry
     root.on_config = sessions.moves.switched
-    hub = serve(ground, agents, root, sessions, terminals, parts)
-    return _listening(ground, folder, sessions, terminals, parts, hub)
+    hub = serve(ground, agents, root, sessions, terminals, parts, credentials)
+    return _listening(ground, folder, sessions, terminals, parts, hub, offers, later)
 
 
 def _listening(
@@ -162,6 +169,8 @@ def _listening(
     terminals: TerminalsService | None,
     parts: ResourceParts,
     hub: PeerHub,
+    offers: Offers,
+    later: Later,
 ) -> Host:
     """The tree of services, each standing on the ones before it, and the ways in."""
     settings, reactor = ground.settings, ground.reactor
@@ -177,6 +186,8 @@ def _listening(
     listener = stdio = None
     if settings.listens:
         listener = WebSocketListener(reactor, settings.endpoint, peers, policy(settings), router)
+        later.url = partial(getattr, listener, "url")
+        serve_tools(router, offers.servers, ground, NAME)
         services.append(listener)
     if settings.stdio:
         stdio = StdioTransport(reactor, peers)

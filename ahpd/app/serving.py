@@ -7,6 +7,7 @@ from ahpd.app.domains import ResourceParts, make_completer
 from ahpd.app.ground import Ground
 from ahpd.channels.directory import ChannelDirectory
 from ahpd.chats.commands import PREFIX
+from ahpd.commands.authentication import AskedBy, authentication_commands
 from ahpd.commands.chats import chat_commands
 from ahpd.commands.completions import completion_commands, config_commands
 from ahpd.commands.dispatch import Dispatcher
@@ -16,6 +17,7 @@ from ahpd.commands.sessions import session_commands
 from ahpd.commands.subscriptions import Subscriptions
 from ahpd.commands.terminals import terminal_commands
 from ahpd.completions.tokens import TRIGGERS
+from ahpd.credentials.service import Credentials
 from ahpd.interfaces import IAgent
 from ahpd.peers.hub import PeerHub
 from ahpd.peers.older_windows import CHAT_URIS
@@ -36,12 +38,14 @@ def serve(
     sessions: SessionsService,
     terminals: TerminalsService | None,
     parts: ResourceParts,
+    credentials: Credentials,
 ) -> PeerHub:
     """The connections' side: which channels there are, which commands, who decides on actions."""
     store, clients = ground.store, ground.clients
     directory = ChannelDirectory(store)
     dispatcher = Dispatcher(store, directory)
     _register(directory, dispatcher, root, sessions, terminals, parts)
+    dispatcher.register(ChannelKind.CHAT, AskedBy(sessions.chat_actions, credentials))
     presence, addresses = sessions.presence, sessions.addresses
     subscriptions = Subscriptions(store, directory, presence)
 
@@ -58,6 +62,7 @@ def serve(
     handshake = Handshake(store, directory, subscriptions, clients, describe, presence, addresses)
 
     def gone(peer: Peer) -> None:
+        credentials.gone(peer.connection_id)
         if peer.record is not None:
             presence.gone(peer.record.client_id)
 
@@ -66,7 +71,8 @@ def serve(
         {
             **handshake.commands(),
             **subscriptions.commands(),
-            **session_commands(sessions),
+            **authentication_commands(credentials),
+            **session_commands(sessions, credentials),
             **chat_commands(sessions),
             **completion_commands(make_completer(ground), store, directory, sessions),
             **({} if terminals is None else terminal_commands(terminals)),
@@ -94,11 +100,11 @@ def _register(
     dispatcher.register(ChannelKind.ROOT, root)
     for kind, handler in (
         (ChannelKind.SESSION, sessions.session_actions),
-        (ChannelKind.CHAT, sessions.chat_actions),
         (ChannelKind.ANNOTATIONS, sessions.annotation_actions),
     ):
         directory.register(kind, sessions.channels)
         dispatcher.register(kind, handler)
+    directory.register(ChannelKind.CHAT, sessions.channels)
     if terminals is not None:
         directory.register(ChannelKind.TERMINAL, terminals.channels)
         dispatcher.register(ChannelKind.TERMINAL, terminals.actions)

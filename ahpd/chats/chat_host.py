@@ -94,14 +94,17 @@ class ChatHost:
         context = ToolCallContext(session=chat.owner.uri, chat=chat.uri, tool_call_id=tool_call_id)
         return await self._offers.run_tool(name, arguments, context)
 
-    def tools_server(self, run_client_tool: RunClientTool | None = None) -> IToolsServer | None:
+    def tools_server(
+        self, run_client_tool: RunClientTool | None = None, notify: bool = True
+    ) -> IToolsServer | None:
         """See `IChatHost.tools_server`."""
         if self._ended or self._offers is None:
             return None
-        return self._offers.tools_server(self._chat.owner.uri, self._chat.uri, run_client_tool)
+        chat = self._chat
+        return self._offers.tools_server(chat.owner.uri, chat.uri, run_client_tool, notify)
 
-    def credential(self, resource: str) -> str | None:
+    def credential(self, resource: str, server: str | None = None) -> str | None:
         """See `IChatHost.credential`."""
         if self._ended or self._offers is None:
             return None
-        return self._offers.credential(self._chat.owner.uri, self._chat.uri, resource)
+        return self._offers.credential(self._chat.owner.uri, self._chat.uri, resource, server)

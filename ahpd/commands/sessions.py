@@ -2,19 +2,26 @@
 
 from collections.abc import Awaitable, Mapping
 
-from ahpd.interfaces import Command, ICaller
+from ahpd.credentials.service import Credentials, refuse_without
+from ahpd.interfaces import Command, IAgent, ICaller
 from ahpd.protocol import State
+from ahpd.protocol.uris import canonical
 from ahpd.sessions.service import SessionsService
 
 
-def session_commands(service: SessionsService) -> Mapping[str, Command]:
+def session_commands(service: SessionsService, credentials: Credentials) -> Mapping[str, Command]:
     """The commands by their method; their params were checked for shape."""
 
     def list_sessions(caller: ICaller, params: State) -> State:
         return service.listing(params, caller.shown_row)
 
     def create_session(caller: ICaller, params: State) -> None:
-        service.create(params, caller.record.client_id, caller.derives_chats)
+        def admit(agent: IAgent) -> None:
+            refuse_without(agent.info(), credentials, caller.connection_id)
+
+        client = caller.record.client_id
+        service.create(params, client, caller.derives_chats, admit)
+        credentials.asked(canonical(params["channel"]), client)
 
     def dispose_session(caller: ICaller, params: State) -> Awaitable[None]:
         return service.dispose(params["channel"])

@@ -104,6 +104,18 @@ class IDelegatingChat(IAgentChat):
         """Stop the worker that call spawned; what it says from then on is ignored."""
 
 
+class ISignedInChat(IAgentChat):
+    """A chat that waits for sign-ins: its own, or those of its MCP servers."""
+
+    def signed_in(resource: str, server: str | None) -> None:
+        """A client lent a token this chat may spend (`IChatHost.credential`).
+
+        `server` is the MCP server of the session's that it is for; None where it is for the
+        resource (its `resource`), whoever needs it. What waits for it goes on, and a call that
+        waited is said `chat/toolCallAuthResolved`.
+        """
+
+
 class ICustomizedChat(IAgentChat):
     """A chat whose customizations can be switched while it is open."""
 

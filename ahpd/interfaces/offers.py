@@ -27,7 +27,7 @@ class IOffers(Interface):
         """Run one of the host's tools (schema: ToolCallResult). Never raises."""
 
     def tools_server(
-        session: str, chat: str, run_client_tool: RunClientTool | None
+        session: str, chat: str, run_client_tool: RunClientTool | None, notify: bool
     ) -> IToolsServer | None:
         """The endpoint of that session, opened where it is not (`IChatHost.tools_server`).
 
@@ -40,7 +40,7 @@ class IOffers(Interface):
     def session_gone(session: str) -> None:
         """The session is disposed of: its endpoint answers 404 from now on."""
 
-    def credential(session: str, chat: str, resource: str) -> str | None:
+    def credential(session: str, chat: str, resource: str, server: str | None = None) -> str | None:
         """The token lent for a resource to that session (`IChatHost.credential`)."""
 
     def mcp_servers() -> Mapping[str, Mapping[str, Any]]:

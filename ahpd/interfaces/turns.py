@@ -290,15 +290,20 @@ class IChatHost(Interface):
         and arguments its schema does not take. Saying the call is the backend's to do.
         """
 
-    def tools_server(run_client_tool: "RunClientTool | None" = None) -> "IToolsServer | None":
+    def tools_server(
+        run_client_tool: "RunClientTool | None" = None, notify: bool = True
+    ) -> "IToolsServer | None":
         """The MCP endpoint that serves this session's tools to a program; None where none can be.
 
-        One a session: asked again it is the one there is. Without `run_client_tool` it serves
+        One a session: asked again it is the one there is. `notify` has the endpoint hold a
+        stream open and say there when the list of tools moved; without it the stream is refused
+        and the next listing shows it. Without `run_client_tool` it serves
         the host's tools alone. Source: PLUGINS.txt, "The MCP servers a session is offered".
         """
 
-    def credential(resource: str) -> str | None:
+    def credential(resource: str, server: str | None = None) -> str | None:
         """The token a client lent for a protected resource (its `resource`), None where none did.
 
+        With `server` it is spent on that MCP server of the session's (its customization's id).
         Asked where it is spent, each time: it may be taken back or run out. Never log it.
         """

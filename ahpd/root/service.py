@@ -1,6 +1,6 @@
 """What `ahp-root://` holds, and the one action a client may send there."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from zope.interface import implementer
@@ -41,6 +41,11 @@ class RootService:
         if terminals:
             state["terminals"] = []
         store.open(ROOT, ChannelKind.ROOT, state, self._applied)
+
+    def values(self) -> Mapping[str, Any]:
+        """The configuration's values now, to read."""
+        values: Mapping[str, Any] = self._store.state(ROOT)["config"]["values"]
+        return values
 
     def client_queue_bytes(self) -> int:
         """How many unread bytes close a client now; 0 for no limit."""

@@ -21,6 +21,8 @@ from ahpd.sessions.server_tools import ServerTools
 
 #: What moves who is in a session, and with it the plugins they brought.
 _CLIENTS: Final = frozenset({"session/activeClientSet", "session/activeClientRemoved"})
+#: What moves the tools a session's agents are offered.
+_TOOLS: Final = _CLIENTS | {"session/serverToolsChanged"}
 
 
 class SessionCompany:
@@ -46,6 +48,7 @@ class SessionCompany:
         self.servers = McpServers(world)
         self.tools = ServerTools(sessions)
         self._facts = world.facts
+        self._offers = world.offers
 
     def stop(self) -> None:
         """The host is going."""
@@ -68,6 +71,8 @@ class SessionCompany:
         """See `Company.moved`."""
         kind = envelope.type
         self.presence.observe(session, envelope)
+        if kind in _TOOLS and self._offers is not None:
+            self._offers.tools_moved(session.uri)
         if kind in _CLIENTS or kind in FOLDER_ACTIONS:
             self.customizations.refresh(session)
         elif kind in SERVER_ACTIONS or kind == "session/mcpServerStateChanged":

@@ -228,9 +228,16 @@ class SessionsService(Service):
 
     # -- sessions ---------------------------------------------------------------
 
-    def create(self, params: Mapping[str, Any], client_id: str, derived_chat: bool = False) -> None:
+    def create(
+        self,
+        params: Mapping[str, Any],
+        client_id: str,
+        derived_chat: bool = False,
+        admit: Callable[[IAgent], None] = lambda agent: None,
+    ) -> None:
         """`createSession`: a session held, announced to nobody before its first message.
 
+        `admit` raises where this client may not use the agent.
         Asked again for what is there it keeps what is there. `derived_chat` is for a client
         that computes the first chat's URI. Raises `RpcError` -32602, -32002 and -32003 as
         AHP.txt says.
@@ -250,6 +257,7 @@ class SessionsService(Service):
         if self._catalogue.closing:
             raise internal_error("The host is shutting down and makes no new session.")
         agent = chosen_agent(self._agents, provider, uri)
+        admit(agent)
         directories = checked_directories(agent, params.get("workingDirectories") or ())
         config = chosen(agent, next(iter(directories), None), params.get("config") or {})
         self._share_schema(agent, config)
@@ -291,6 +299,8 @@ class SessionsService(Service):
             chat.cancel()
         left = self.registry.conversations_of(session)
         terminals = self.registry.drop(session)
+        if self._world.offers is not None:
+            self._world.offers.session_gone(session.uri)
         if self.attachments is not None:
             what = f"removing the attachments of {session.uri}"
             self._world.tasks.spawn(what, self.attachments.forget(session.uri))

@@ -87,6 +87,8 @@ class Route:
     guard: Guard
     methods: tuple[str, ...] = ()
     """What an async handler takes; a resource decides for itself."""
+    admit: "Callable[[RequestHead], Response | None] | None" = None
+    """Refuses a request by its head, before its body is read; None lets it in."""
 
 
 class Router:
@@ -113,18 +115,19 @@ class Router:
         serve: "resource.IResource | Handler",
         guard: Guard = Guard.HOST,
         methods: tuple[str, ...] = ("GET", "HEAD", "POST"),
+        admit: Callable[[RequestHead], Response | None] | None = None,
     ) -> Callable[[], None]:
         """Serve `prefix` and what is under it; answers a callable that takes it back.
 
         By default a route is open to any caller that names this host, and checks its
-        callers itself. Raises `ValueError` for a prefix that is no path or is taken.
+        callers itself: `admit` by the head of a request, before its body is read. Raises `ValueError` for a prefix that is no path or is taken.
         """
         key = prefix.encode().rstrip(b"/")
         if not prefix.startswith("/") or b"//" in key or b"?" in key or b"#" in key:
             raise ValueError(f"a route is a path that begins with one slash, found {prefix!r}")
         if key in self._routes:
             raise ValueError(f"the route {prefix!r} is taken")
-        route = Route(prefix=key, serve=serve, guard=guard, methods=methods)
+        route = Route(prefix=key, serve=serve, guard=guard, methods=methods, admit=admit)
         self._routes[key] = route
 
         def unregister() -> None:
@@ -157,7 +160,8 @@ class Router:
                 "this is a WebSocket endpoint; ask for an upgrade to websocket",
                 (("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13"), _CORS),
             )
-        return route
+        unlet = None if route.admit is None else route.admit(head)
+        return route if unlet is None else unlet
 
     def _options(self, head: RequestHead, policy: Policy, route: Route | None) -> Response:
         # A browser asks this before it shows a token, so none is needed to be told.

@@ -330,11 +330,13 @@ class RecordedHost:
         content = [{"type": "text", "text": answer}]
         return {"success": True, "pastTenseMessage": f"Ran {name}", "content": content}
 
-    def tools_server(self, run_client_tool: RunClientTool | None = None) -> IToolsServer | None:
+    def tools_server(
+        self, run_client_tool: RunClientTool | None = None, notify: bool = True
+    ) -> IToolsServer | None:
         """The `server` a test set."""
         return self.server
 
-    def credential(self, resource: str) -> str | None:
+    def credential(self, resource: str, server: str | None = None) -> str | None:
         """The one of `credentials`."""
         return self.credentials.get(resource)
 

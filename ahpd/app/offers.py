@@ -1,0 +1,168 @@
+"""What this host offers the agents of its sessions, put together of the parts that serve it."""
+
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+import attrs
+from zope.interface import implementer
+
+from ahpd.credentials.service import Credentials
+from ahpd.interfaces import (
+    IAgent,
+    IJudge,
+    IOffers,
+    IToolsServer,
+    RunClientTool,
+    ToolCallContext,
+)
+from ahpd.mcp.servers import ToolsServers
+from ahpd.protocol import State
+from ahpd.protocol.uris import canonical
+from ahpd.root.service import RootService
+from ahpd.sessions.client_tools import tools_of
+from ahpd.sessions.customization_lists import every
+from ahpd.sessions.registry import SessionRegistry
+from ahpd.sessions.trust import trusted
+
+
+class HostTools(Protocol):
+    """The host's own tools, as they are called."""
+
+    def definitions(self, session: str) -> Sequence[State]:
+        """Those a session is offered (schema: ToolDefinition)."""
+
+    def instructions(self, session: str) -> str | None:
+        """What a model is told of them."""
+
+    def run(
+        self, name: str, arguments: Mapping[str, Any], context: ToolCallContext
+    ) -> Awaitable[State]:
+        """Run one (schema: ToolCallResult). Never raises."""
+
+
+class SessionTools:
+    """What the sessions have of tools, for their endpoints (`mcp.endpoint.ToolsOfSessions`)."""
+
+    def __init__(self, tools: HostTools, registry: Callable[[], SessionRegistry]) -> None:
+        self._tools = tools
+        self._registry = registry
+
+    def host_tools(self, session: str) -> Sequence[Mapping[str, Any]]:
+        """See `ToolsOfSessions.host_tools`."""
+        return self._tools.definitions(session)
+
+    def client_tools(self, session: str) -> Sequence[Mapping[str, Any]]:
+        """See `ToolsOfSessions.client_tools`."""
+        found = self._registry().find(session)
+        return () if found is None else tools_of(found.state)
+
+    def run(
+        self, name: str, arguments: Mapping[str, Any], context: ToolCallContext
+    ) -> Awaitable[State]:
+        """See `ToolsOfSessions.run`."""
+        return self._tools.run(name, arguments, context)
+
+
+class AdvertisedHere:
+    """What may be signed in to: of the agents, and what sessions wait for now."""
+
+    def __init__(
+        self, agents: Callable[[], Iterable[IAgent]], registry: Callable[[], SessionRegistry]
+    ) -> None:
+        self._agents = agents
+        self._registry = registry
+
+    def of_agents(self) -> Iterable[Mapping[str, Any]]:
+        """See `Advertised.of_agents`."""
+        for agent in self._agents():
+            yield from agent.info().get("protectedResources") or ()
+
+    def of_sessions(
+        self, watched: Collection[str] | None
+    ) -> Iterable[tuple[str, Mapping[str, Any]]]:
+        """See `Advertised.of_sessions`: servers that need a sign-in, and calls that wait for one."""
+        for session in self._registry().catalogue.sessions():
+            if watched is not None and session.uri not in watched:
+                continue
+            for entry in every(session.state.get("customizations") or ()):
+                state = entry.get("state") or {}
+                if state.get("kind") == "authRequired" and "resource" in state:
+                    yield session.uri, state["resource"]
+            for asked in session.state.get("inputNeeded") or ():
+                if asked["kind"] == "toolAuthentication":
+                    yield session.uri, asked["toolCall"]["auth"]["resource"]
+
+    def server(self, session: str, server: str) -> str | None:
+        """See `Advertised.server`."""
+        found = self._registry().find(canonical(session))
+        if found is None:
+            return None
+        entries = every(found.state.get("customizations") or ())
+        known = any(entry["type"] == "mcpServer" and entry["id"] == server for entry in entries)
+        return found.uri if known else None
+
+
+@implementer(IOffers)
+@attrs.frozen(kw_only=True, eq=False)
+class Offers:
+    """See `IOffers`."""
+
+    judge: IJudge | None
+    tools: HostTools
+    servers: ToolsServers
+    credentials: Credentials
+    root: RootService
+    mcp: Callable[[], Mapping[str, Mapping[str, Any]]]
+    managed: Mapping[str, Any]
+
+    def instructions(self, session: str) -> str | None:
+        """See `IOffers.instructions`."""
+        return self.tools.instructions(session)
+
+    async def run_tool(
+        self, name: str, arguments: Mapping[str, Any], context: ToolCallContext
+    ) -> State:
+        """See `IOffers.run_tool`."""
+        return await self.tools.run(name, arguments, context)
+
+    def tools_server(
+        self, session: str, chat: str, run_client_tool: RunClientTool | None, notify: bool
+    ) -> IToolsServer | None:
+        """See `IOffers.tools_server`."""
+        return self.servers.open(session, chat, run_client_tool, notify)
+
+    def tools_moved(self, session: str) -> None:
+        """See `IOffers.tools_moved`."""
+        self.servers.moved(session)
+
+    def session_gone(self, session: str) -> None:
+        """See `IOffers.session_gone`."""
+        self.servers.session_gone(session)
+        self.credentials.channel_gone(session)
+
+    def credential(
+        self, session: str, chat: str, resource: str, server: str | None = None
+    ) -> str | None:
+        """See `IOffers.credential`."""
+        return self.credentials.spent(session, chat, resource, server)
+
+    def mcp_servers(self) -> Mapping[str, Mapping[str, Any]]:
+        """See `IOffers.mcp_servers`."""
+        return self.mcp()
+
+    def managed_settings(self) -> Mapping[str, Any]:
+        """See `IOffers.managed_settings`."""
+        return self.managed
+
+    def trusted(self, folders: Sequence[str]) -> bool:
+        """See `IOffers.trusted`."""
+        values = self.host_values()
+        return all(trusted(folder, values) for folder in folders)
+
+    def host_values(self) -> Mapping[str, Any]:
+        """See `IOffers.host_values`."""
+        return self.root.values()
+
+    def grant(self, rules: Sequence[str]) -> None:
+        """See `IOffers.grant`."""
+        self.root.grant(rules)

@@ -1,0 +1,1 @@
+"""Tokens that clients lend for the resources this host advertised."""
