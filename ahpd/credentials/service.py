@@ -101,7 +101,8 @@ class Credentials:
         """A connection closed: its tokens go with it."""
         self._lent.pop(connection_id, None)
         for timer in self._timers.pop(connection_id, {}).values():
-            timer.cancel()
+            if timer.active():  # a host that stops has taken it off its clock
+                timer.cancel()
 
     def stop(self) -> None:
         """Forget everything."""

@@ -136,7 +136,7 @@ class Stream:
 
     def _forget(self) -> None:
         timer, self._timer = self._timer, None
-        if timer is not None:
+        if timer is not None and timer.active():
             timer.cancel()
         if self._endpoint.on_moved == self._moved:
             self._endpoint.on_moved = self._endpoint.on_closed = None
