@@ -13,7 +13,7 @@ import ahpd
 from ahpd.config import flags, load
 from ahpd.config.errors import ConfigError
 from ahpd.config.kinds import Switch
-from ahpd.config.settings import OPTIONS, Option, Settings
+from ahpd.config.settings import FLAGGED, Option, Settings
 from ahpd.daemon.words import working_directory_words
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def _methods(option: Option) -> dict[str, Callable[..., None]]:
     return methods
 
 
-for _option in OPTIONS:
+for _option in FLAGGED:
     for _flag, _method in _methods(_option).items():
         setattr(Options, f"opt_{_flag.replace('-', '_')}", _method)
 
@@ -228,7 +228,7 @@ def makeService(options: Options) -> "MultiService":
         raise SystemExit(f"ahpd: {failure_words(error)}") from None
     for words in (*options.configuration.warnings, *warnings):
         log.warn("{words}", words=words)
-    return _logged(service, options, settings.secrets)
+    return _logged(service, options, settings.unspoken)
 
 
 def _logged(service: "MultiService", options: Options, secrets: Sequence[str]) -> "MultiService":

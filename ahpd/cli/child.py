@@ -98,7 +98,7 @@ def _serve(launch: Launch, read: Configuration, asker: _Asker) -> int:
     )
     for words in (*read.warnings, *warnings):
         log.warn("{words}", words=words)
-    Runner(service, observer(BoundedFile(path, standard_error=True), settings.secrets)).run()
+    Runner(service, observer(BoundedFile(path, standard_error=True), settings.unspoken)).run()
     record.remove(state, os.getpid())
     if problems:
         asker.say({"error": problems[0], "status": EXIT_FAILED})

@@ -43,7 +43,7 @@ def run(context: click.Context, configuration: Configuration) -> int:
             failed=problems.append,
             listen_place=configuration.place("listen"),
         )
-        Runner(service, observer(errors, settings.secrets)).run()
+        Runner(service, observer(errors, settings.unspoken)).run()
     except ConfigError:
         raise
     except Exception as error:

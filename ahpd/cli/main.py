@@ -67,6 +67,12 @@ root.add_command(
     LazyCommand("sessions", "ahpd.cli.sessions", "Move sessions between hosts, as JSON lines.")
 )
 root.add_command(
+    LazyCommand("configure", "ahpd.cli.configure", "Choose agents and write the configuration.")
+)
+root.add_command(
+    LazyCommand("doctor", "ahpd.cli.doctor", "Check the configuration and every agent.")
+)
+root.add_command(
     LazyCommand("demo", "ahpd.cli.demo", "Run a host and a client, and show a turn between them.")
 )
 

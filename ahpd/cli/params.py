@@ -13,7 +13,7 @@ import click
 from ahpd.cli.output import Failure, want_json
 from ahpd.config import flags, load
 from ahpd.config.kinds import Switch
-from ahpd.config.settings import OPTIONS, Option
+from ahpd.config.settings import FLAGGED, Option
 from ahpd.daemon.record import Launch
 from ahpd.daemon.words import working_directory_words
 
@@ -40,8 +40,8 @@ def json_flag(function: Decorated) -> Decorated:
 
 
 def host_flags(function: Decorated) -> Decorated:
-    """Add a flag for every option, and `--config-file`."""
-    return option_flags(*(option.name for option in OPTIONS))(function)
+    """Add a flag for every option that has one, and `--config-file`."""
+    return option_flags(*(option.name for option in FLAGGED))(function)
 
 
 def option_flags(*names: str) -> Callable[[Decorated], Decorated]:
@@ -49,7 +49,7 @@ def option_flags(*names: str) -> Callable[[Decorated], Decorated]:
 
     def decorate(function: Decorated) -> Decorated:
         function = _config_file_flag(function)
-        for option in reversed(OPTIONS):
+        for option in reversed(FLAGGED):
             if option.name in names:
                 function = _host_flag(option)(function)
         return function

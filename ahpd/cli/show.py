@@ -1,5 +1,6 @@
 """`ahpd config` and `ahpd completion`: what only looks."""
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -46,13 +47,7 @@ def _shown(read: Configuration, option: Option) -> dict[str, Any]:
     value = chosen.value
     if option.name == "connection_token_file":
         value = read.token_file
-    if option.secret and value is not None:
-        value = "<set>"
-    elif isinstance(value, Path):
-        value = str(value)
-    elif isinstance(value, tuple):
-        value = [str(item) for item in value]
-    return {"value": value, "source": str(chosen.source)}
+    return {"value": option.shown(value), "source": str(chosen.source)}
 
 
 def _table(read: Configuration, state: Path, values: dict[str, dict[str, Any]]) -> str:
@@ -71,12 +66,24 @@ def _words(value: Any) -> str:
     match value:
         case None | []:
             return "-"
+        case dict() if not value:
+            return "-"
         case bool():
             return "true" if value else "false"
+        case [dict(), *_]:
+            return ", ".join(_agent(record) for record in value)
         case list():
             return ", ".join(value)
+        case dict():
+            return json.dumps(value, ensure_ascii=False)
         case _:
             return str(value)
+
+
+def _agent(record: dict[str, Any]) -> str:
+    """A record in a few words; `--json` has the whole of it."""
+    mode = "" if record["mode"] == "enabled" else f", {record['mode']}"
+    return f"{record['id']} ({record['engine']}{mode})"
 
 
 @click.command()

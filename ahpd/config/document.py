@@ -21,11 +21,18 @@ class Document:
     path: Path
     values: dict[str, Any]
     lines: dict[str, int] = attrs.field(factory=dict)
-    """The line of each key of the top level, counted from 1; empty for JSON."""
+    """Lines counted from 1, of each key and list item by its path (`agents[2].id`); empty for
+    JSON."""
 
-    def place(self, key: str) -> str:
-        """Where a key stands, for words: `/etc/x.yaml:3`."""
-        line = self.lines.get(key)
+    def place(self, key: str, at: str = "") -> str:
+        """Where a key stands, or what is at the path `at` below it, for words: `/etc/x.yaml:3`.
+
+        What is not there stands where what should hold it does.
+        """
+        path = key + at
+        while path not in self.lines and len(path) > len(key):
+            path = path[: max(path.rfind("."), path.rfind("["), len(key))]
+        line = self.lines.get(path)
         return str(self.path) if line is None else f"{self.path}:{line}"
 
 
@@ -41,6 +48,11 @@ def read(path: Path) -> Document:
         raise ConfigError(
             f"{path}: found a byte that is not UTF-8 at offset {error.start}, allowed: UTF-8 text"
         ) from None
+    return parse(path, text)
+
+
+def parse(path: Path, text: str) -> Document:
+    """The document `text` is, by the ending of the name `path`. Raises `ConfigError`."""
     match path.suffix:
         case ".json":
             return _json(path, text)
@@ -107,23 +119,25 @@ def _yaml(path: Path, text: str) -> Document:
 
 
 def _lines(path: Path, node: Any) -> dict[str, int]:
-    """The lines of the top level's keys. Raises for a key that any mapping holds twice."""
+    """The line of every key and item by its path. Raises for a key that any mapping holds twice."""
     import yaml  # noqa: PLC0415
 
     lines: dict[str, int] = {}
-    waiting, seen = [node], set()
+    waiting, seen = [(node, "")], set()
     while waiting:
-        current = waiting.pop()
+        current, at = waiting.pop()
         if id(current) in seen:  # an alias, perhaps of what holds it
             continue
         seen.add(id(current))
         if isinstance(current, yaml.SequenceNode):
-            waiting.extend(current.value)
+            for index, item in enumerate(current.value):
+                lines[f"{at}[{index}]"] = item.start_mark.line + 1
+                waiting.append((item, f"{at}[{index}]"))
         elif isinstance(current, yaml.MappingNode):
             keys: dict[tuple[str, str], int] = {}
             for key, value in current.value:
-                waiting.append(value)
                 if not isinstance(key, yaml.ScalarNode):
+                    waiting.append((value, f"{at}.?"))
                     continue
                 line, name = key.start_mark.line + 1, (key.tag, key.value)
                 if name in keys:
@@ -132,8 +146,9 @@ def _lines(path: Path, node: Any) -> dict[str, int]:
                         f"(first on line {keys[name]}), allowed: once"
                     )
                 keys[name] = line
-                if current is node:
-                    lines[key.value] = line
+                below = f"{at}.{key.value}" if current is not node else key.value
+                lines[below] = line
+                waiting.append((value, below))
     return lines
 
 

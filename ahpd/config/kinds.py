@@ -35,7 +35,7 @@ def describe(value: object) -> str:
             return str(value)
         case str():
             shown = value if len(value) <= 60 else value[:57] + "..."
-            return _visible(json.dumps(shown, ensure_ascii=False))
+            return visible(json.dumps(shown, ensure_ascii=False))
         case list() | tuple():
             return "an empty list" if not value else "a list"
         case dict():
@@ -46,7 +46,7 @@ def describe(value: object) -> str:
             return f"a value of type {type(value).__name__}"
 
 
-def _visible(text: str) -> str:
+def visible(text: str) -> str:
     """The text with escapes for what a terminal would act on or reorder."""
     return "".join(
         letter if letter.isprintable() else letter.encode("unicode_escape").decode()

@@ -5,10 +5,11 @@ another (the three ways to name a token; an endpoint, or a host and a port) are
 one choice: a flag of such a group puts aside what the file says of all of it.
 """
 
+import contextlib
 import difflib
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +19,11 @@ import attrs
 from ahpd.config import document, places, token
 from ahpd.config.document import Document
 from ahpd.config.errors import ConfigError, WrongValue
+from ahpd.config.kinds import visible
+from ahpd.config.mappings import FileMapping
+from ahpd.config.records import Records
+from ahpd.config.redaction import SHORTEST_SECRET
+from ahpd.config.references import Unresolved, resolve
 from ahpd.config.settings import BY_KEY, BY_NAME, OPTIONS, Settings, plain
 
 _TOKEN_GROUP: Final = ("connection_token", "connection_token_file", "without_connection_token")
@@ -53,6 +59,8 @@ class Configuration:
     warnings: tuple[str, ...] = ()
     directory: Path
     """The configuration directory, for the token file that is made."""
+    environ: Mapping[str, str] = attrs.field(factory=dict, repr=False)
+    """What references in the configuration are read from."""
 
     def get(self, name: str) -> Any:
         """The value in force of the option `name`."""
@@ -91,7 +99,25 @@ class Configuration:
         if (path := self.token_file) is not None:
             values["connection_token"], warnings = token.read_or_make(path)
             values["connection_token_file"] = path
-        return Settings(**values, listens=self.listens), warnings
+        return (
+            Settings(
+                **values,
+                listens=self.listens,
+                config_file=self.file,
+                variable_secrets=self._variable_secrets(),
+            ),
+            warnings,
+        )
+
+    def _variable_secrets(self) -> tuple[str, ...]:
+        """What references read from variables: each may be a credential, and none is logged."""
+        read: list[str] = []
+        written = [record.config for record in self.get("agents")]
+        written += [*self.get("engines").values(), *self.get("mcp_servers").values()]
+        for value in written:
+            with contextlib.suppress(Unresolved):  # said when it is used
+                resolve(value, self.environ, "", read)
+        return tuple(text for text in dict.fromkeys(read) if len(text) >= SHORTEST_SECRET)
 
 
 def load(
@@ -100,10 +126,13 @@ def load(
     config_file: Path | None = None,
     environ: Mapping[str, str],
     directory: Path,
+    managed: Callable[[Mapping[str, Any]], object] | None = None,
 ) -> Configuration:
     """Read the configuration. `flags` holds checked values by option name, those given alone.
 
-    `directory` is where the process was started: the default of `paths`. Raises `ConfigError`.
+    `directory` is where the process was started: the default of `paths`. `managed` raises
+    `ValueError` for permissions whose rules cannot be read, in words that name the rule
+    (`deny[0]: ...`). Raises `ConfigError`.
     """
     path, found = (config_file, True) if config_file else places.find_file(environ)
     values = {declared.name: Value(declared.default, Source.DEFAULT) for declared in OPTIONS}
@@ -123,8 +152,11 @@ def load(
         values=values,
         warnings=tuple(warnings),
         directory=places.config_directory(environ),
+        environ=environ,
     )
     _agree(configuration)
+    if managed is not None:
+        _check_managed(configuration, managed)
     return configuration
 
 
@@ -141,13 +173,24 @@ def _check(read: Document) -> tuple[dict[str, Any], list[str]]:
             values[declared.name] = declared.kind.check(value, base)
         except WrongValue as wrong:
             raise ConfigError(
-                f"{read.place(key)}: {key}{wrong.at}: found {wrong.found}, allowed: {wrong.allowed}"
+                f"{read.place(key, wrong.at)}: {key}{visible(wrong.at)}: found {wrong.found}, "
+                f"allowed: {wrong.allowed}"
             ) from None
-    if "connection_token" in values and _readable_by_others(read.path):
-        warnings.append(
-            f"{read.path}: holds connectionToken and can be read by others; run chmod 600 on it"
-        )
+    held = _credentials(values)
+    if held and _readable_by_others(read.path):
+        warnings.append(f"{read.path}: holds {held} and can be read by others; run chmod 600 on it")
     return values, warnings
+
+
+def _credentials(values: Mapping[str, Any]) -> str | None:
+    """The first key that holds a credential in plain text."""
+    if "connection_token" in values:
+        return "connectionToken"
+    for name, value in values.items():
+        kind = BY_NAME[name].kind
+        if isinstance(kind, Records | FileMapping) and kind.secrets(value):
+            return f"credentials in {BY_NAME[name].key}"
+    return None
 
 
 def _near(key: str) -> str:
@@ -191,6 +234,24 @@ def _agree(configuration: Configuration) -> None:
             f"{configuration.place(name)} is {configuration.get(name)}, which other machines may "
             "reach; allowed: no token on loopback (127.0.0.1, ::1, localhost) alone"
         )
+    for record in configuration.get("agents"):
+        if record.id == "demo" and record.mode != "disabled" and configuration.get("demo"):
+            raise ConfigError(
+                f"{configuration.place('demo')} and {configuration.file}: {record.place}.id: found "
+                "two agents called demo, allowed: another id, or demo: false"
+            )
+
+
+def _check_managed(
+    configuration: Configuration, managed: Callable[[Mapping[str, Any]], object]
+) -> None:
+    name = "managed_settings_permissions"
+    if not configuration.get(name):
+        return
+    try:
+        managed(configuration.get(name))
+    except ValueError as wrong:
+        raise ConfigError(f"{configuration.place(name)}: {wrong}") from None
 
 
 def _chosen(value: object) -> bool:

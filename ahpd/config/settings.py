@@ -1,11 +1,12 @@
 """The settings of a host, and the one declaration of every option.
 
-Each field of `Settings` made by `option` is a configuration key and a flag; the
-file's check, the flags of `ahpd`, the options of `twistd ahpd` and the table in
-docs/configuration.md are all made of what stands here.
+Each field of `Settings` made by `option` is a configuration key, and a flag unless it says
+that it stands in the file alone; the file's check, the flags of `ahpd`, the options of
+`twistd ahpd` and the table in docs/configuration.md are all made of what stands here.
 """
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,6 +27,16 @@ from ahpd.config.kinds import (
     Switch,
     Token,
 )
+from ahpd.config.mappings import (
+    EMPTY,
+    EngineDefaults,
+    FileMapping,
+    ManagedPermissions,
+    McpServers,
+    ToolSwitches,
+)
+from ahpd.config.records import Records, WrittenRecord
+from ahpd.config.redaction import SET
 
 _METADATA: Final = "ahpd.option"
 
@@ -47,6 +58,8 @@ class Option:
     """Whether the value is never shown."""
     singular: str | None = None
     """A second spelling of the flag of a list, which is said once for each value."""
+    file_only: bool = False
+    """Whether it stands in the file alone, and no flag takes it."""
 
     @property
     def key(self) -> str:
@@ -64,6 +77,16 @@ class Option:
         """Whether the flag may be said more than once."""
         return isinstance(self.kind, Directories | Names)
 
+    def shown(self, value: Any) -> Any:
+        """The value as JSON that may be shown: a secret in it is `<set>`."""
+        if self.secret:
+            return None if value is None else SET
+        if isinstance(self.kind, Records | FileMapping):
+            return self.kind.shown(value)
+        if isinstance(value, tuple):
+            return [str(item) for item in value]
+        return str(value) if isinstance(value, Path) else value
+
 
 def option(
     kind: Kind,
@@ -73,6 +96,7 @@ def option(
     unset: str | None = None,
     secret: bool = False,
     singular: str | None = None,
+    file_only: bool = False,
 ) -> Any:
     """Declare an option; `unset` says the default where its value does not say enough."""
     declared = {
@@ -82,8 +106,10 @@ def option(
         "help": words,
         "secret": secret,
         "singular": singular,
+        "file_only": file_only,
     }
-    return attrs.field(default=default, metadata={_METADATA: declared}, repr=not secret)
+    quiet = secret or isinstance(kind, FileMapping)
+    return attrs.field(default=default, metadata={_METADATA: declared}, repr=not quiet)
 
 
 @attrs.frozen(kw_only=True)
@@ -223,12 +249,65 @@ class Settings:
         default=300,
         unset="300 (5 minutes)",
     )
+    agents: tuple[WrittenRecord, ...] = option(
+        Records(),
+        "The agents this host offers; docs/agents.md says what a record holds.",
+        default=(),
+        unset="none",
+        file_only=True,
+    )
+    engines: Mapping[str, Mapping[str, Any]] = option(
+        EngineDefaults(),
+        "By engine, fields that are laid under the config of each of its records.",
+        default=EMPTY,
+        unset="none",
+        file_only=True,
+    )
+    mcp_servers: Mapping[str, Mapping[str, Any]] = option(
+        McpServers(),
+        "MCP servers that sessions are offered, by name; read anew at each session's start.",
+        default=EMPTY,
+        unset="none",
+        file_only=True,
+    )
+    eligible_for_auto_approval: Mapping[str, bool] = option(
+        ToolSwitches(),
+        "By tool, false where nobody but a person may approve its calls.",
+        default=EMPTY,
+        unset="none",
+        file_only=True,
+    )
+    managed_settings_permissions: Mapping[str, Any] = option(
+        ManagedPermissions(),
+        "Rules of the operator's own, which no person and no session can set aside.",
+        default=EMPTY,
+        unset="none",
+        file_only=True,
+    )
+    managed_rules: str = option(
+        Choice(("checked", "handed")),
+        "Who holds calls to the managed rules: this host on every question, or agents that take them.",
+        default="checked",
+        file_only=True,
+    )
+    advanced_tools: tuple[str, ...] = option(
+        Names(r"\S+", "the name of a tool", "TOOL"),
+        "Tools of this host's that do more than a session's ordinary work, offered all the same.",
+        default=(),
+        unset="none",
+        file_only=True,
+    )
     listens: bool = attrs.field()
     """Whether a WebSocket listener is opened; no option of its own, see `stdio`."""
 
     @listens.default
     def _listens(self) -> bool:
         return not self.stdio
+
+    config_file: Path | None = None
+    """The file all this was read from, to read `mcp_servers` from again; None where none was."""
+    variable_secrets: tuple[str, ...] = attrs.field(default=(), repr=False)
+    """What references in the configuration read from the environment; no option either."""
 
     @property
     def default_directory(self) -> Path:
@@ -247,8 +326,26 @@ class Settings:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What no log line and no answer may hold."""
+        """What no child may see, and no log line and no answer may hold."""
         return () if self.connection_token is None else (self.connection_token,)
+
+    @property
+    def unspoken(self) -> tuple[str, ...]:
+        """What no log line may hold: `secrets`, and the credentials of agents and MCP servers."""
+        held = [
+            text
+            for declared in OPTIONS
+            if isinstance(declared.kind, Records | FileMapping)
+            for text in declared.kind.secrets(getattr(self, declared.name))
+        ]
+        # The longest first: one may hold another.
+        both = {*self.secrets, *held, *self.variable_secrets}
+        return tuple(sorted(both, key=lambda text: (-len(text), text)))
+
+    @property
+    def offers_demo(self) -> bool:
+        """Whether the demo agent is offered: as it is said, else while nothing else is named."""
+        return not self.agents if self.demo is None else self.demo
 
 
 def _declared() -> tuple[Option, ...]:
@@ -260,6 +357,8 @@ def _declared() -> tuple[Option, ...]:
 
 
 OPTIONS: Final = _declared()
+#: Those a flag says.
+FLAGGED: Final = tuple(option for option in OPTIONS if not option.file_only)
 BY_KEY: Final = {option.key: option for option in OPTIONS}
 BY_NAME: Final = {option.name: option for option in OPTIONS}
 

@@ -26,6 +26,19 @@ def read_or_make(path: Path) -> tuple[str, list[str]]:
         raise ConfigError(f"the token file {path} cannot be used: {error.strerror}") from None
 
 
+def look(path: Path) -> list[str] | None:
+    """The warnings about the token in `path`; None where there is no file yet.
+
+    Makes nothing. Raises `ConfigError` where it cannot be used.
+    """
+    try:
+        return _read(path)[1]
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ConfigError(f"the token file {path} cannot be used: {error.strerror}") from None
+
+
 def _read(path: Path) -> tuple[str, list[str]]:
     with path.open("rb") as file:
         mode = os.fstat(file.fileno()).st_mode

@@ -25,7 +25,7 @@ def test_a_wrong_value_names_the_file_its_line_the_key_and_both_sides(place):
 
 def test_a_wrong_item_of_a_list_names_its_place(place):
     words = refused(place, "paths:\n  - /\n  - /no/such/place\n")
-    assert words.startswith('FILE:1: paths[1]: found "/no/such/place", allowed: ')
+    assert words.startswith('FILE:3: paths[1]: found "/no/such/place", allowed: ')
 
 
 def test_json_is_read_too(place):

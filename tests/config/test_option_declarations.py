@@ -10,7 +10,7 @@ import pytest
 from ahpd import tap
 from ahpd.cli.main import root
 from ahpd.config.kinds import Switch
-from ahpd.config.settings import OPTIONS, Settings
+from ahpd.config.settings import FLAGGED, OPTIONS, Settings
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -20,6 +20,8 @@ PROMISED = {
     "stdio", "wire", "deltaWindowMs", "clientQueueBytes", "replayBytes", "demo",
     "sessions", "dataDirectory", "sessionsSync", "closedChats",
     "agentIdleSeconds", "sessionIdleSeconds",
+    "agents", "engines", "mcpServers", "eligibleForAutoApproval", "managedSettingsPermissions",
+    "managedRules", "advancedTools",
 }  # fmt: skip
 
 
@@ -36,10 +38,17 @@ def test_every_promised_key_is_declared():
     assert {option.key for option in OPTIONS} >= PROMISED
 
 
-def test_every_field_is_an_option_but_the_one_that_is_derived():
+def test_what_nests_and_what_the_operator_manages_is_no_flag():
+    assert {option.key for option in OPTIONS if option not in FLAGGED} == {
+        "agents", "engines", "mcpServers", "eligibleForAutoApproval",
+        "managedSettingsPermissions", "managedRules", "advancedTools",
+    }  # fmt: skip
+
+
+def test_every_field_is_an_option_but_those_that_are_derived():
     assert {field.name for field in attrs.fields(Settings)} - {
         option.name for option in OPTIONS
-    } == {"listens"}
+    } == {"listens", "config_file", "variable_secrets"}
 
 
 def test_only_the_token_is_a_secret():
@@ -55,13 +64,13 @@ def test_the_command_has_a_flag_for_each_option_and_no_other(command):
             for parameter in command.get_params(context)
             for name in (*parameter.opts, *parameter.secondary_opts)
         }
-    assert found - own == set().union(*(flags_of(option) for option in OPTIONS))
+    assert found - own == set().union(*(flags_of(option) for option in FLAGGED))
 
 
 def test_twistd_has_the_same_flags():
     names = {f"--{name.removesuffix('=')}" for name in tap.Options().longOpt}
     own = {"--help", "--version", "--config-file"}
-    assert names - own == set().union(*(flags_of(option) for option in OPTIONS))
+    assert names - own == set().union(*(flags_of(option) for option in FLAGGED))
 
 
 def test_the_documentation_lists_each_option_as_it_is_declared():

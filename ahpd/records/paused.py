@@ -1,0 +1,31 @@
+"""An agent whose record says `mode: paused`: listed, and nothing new is begun on it.
+
+Source: PLUGINS.txt, `x-ahpd-agents` (`mode`).
+"""
+
+from typing import Any
+
+from zope.interface import alsoProvides, directlyProvides, implementer, providedBy
+
+from ahpd.interfaces import AgentFailure, ChatStart, IAgent, IAgentChat, IPausedAgent
+
+
+@implementer(IAgent)
+class PausedAgent:
+    """`agent` in all it is and provides, but for taking messages."""
+
+    def __init__(self, agent: Any) -> None:
+        self._agent = agent
+        self.refusal = (
+            f"The agent {agent.provider!r} is paused on this host and takes no new session or "
+            "message."
+        )
+        directlyProvides(self, providedBy(agent))
+        alsoProvides(self, IPausedAgent)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._agent, name)
+
+    async def open_chat(self, start: ChatStart) -> IAgentChat:
+        """Raises `AgentFailure`, always."""
+        raise AgentFailure(self.refusal, "agentPaused")
