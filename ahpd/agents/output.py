@@ -104,11 +104,18 @@ class ToolCall:
         self._output.emit(action, permission if ask else None)
 
     async def confirmed(self) -> ToolAnswer:
-        """What was decided about a call that asked: it runs now, or it is over."""
+        """What was decided about a call that asked: it runs now, or it is over.
+
+        One that the host's own rules refused was shown to nobody: it may still `fail`, in
+        words of its backend's.
+        """
         if self._stage != "waiting to be allowed":
             raise RuntimeError(f"tool call {self.id} is {self._stage} and waits for nobody")
         answer = await self._output.confirmed(self.id)
-        self._stage = "running" if answer.approved else "cancelled"
+        if answer.approved:
+            self._stage = "running"
+        else:  # what a person refuses has a reason
+            self._stage = "cancelled" if answer.reason is not None else "refused"
         return answer
 
     async def client_result(self) -> Mapping[str, Any]:
@@ -150,6 +157,8 @@ class ToolCall:
 
     def fail(self, message: str, error: str, content: Sequence[State] = ()) -> None:
         """It did not; `error` says why."""
+        if self._stage == "refused":
+            self._stage = "running"
         self._finish(
             {
                 "success": False,

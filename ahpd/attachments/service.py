@@ -85,6 +85,7 @@ class Attachments:
         fetch_limit: int = FETCH_LIMIT,
         sessions: Callable[[], Iterable[str]] = tuple,
     ) -> None:
+        self.folder = str(files.root)
         self._files = files
         self._in_thread = in_thread
         self._find_chat = find_chat

@@ -14,6 +14,7 @@ from ahpd.channels.envelope import Origin
 from ahpd.channels.store import ChannelStore
 from ahpd.chats.attached import SAYS_A_MESSAGE, as_pinned, kept_first
 from ahpd.chats.chat import Chat
+from ahpd.chats.grants import confirm_call
 from ahpd.chats.history import tell_back_to
 from ahpd.chats.queue import resumable_error
 from ahpd.chats.steering import BEING_PROCESSED
@@ -75,6 +76,7 @@ class ChatActions:
             "chat/isReadChanged": _say,
             "chat/isArchivedChanged": self._archived,
             **TOOL_ACTIONS,
+            "chat/toolCallConfirmed": self._call_confirmed,
             "chat/truncated": self._truncated,
             "session/titleChanged": _say,
             "session/configChanged": self._session_config,
@@ -175,6 +177,10 @@ class ChatActions:
         if self._is_default(chat):
             raise Refusal(_NOT_ARCHIVABLE)
         chat.say(action, origin)
+
+    def _call_confirmed(self, chat: Chat, action: Action, origin: Origin) -> None:
+        """In one go, so that nothing moves the question between what it grants and its answer."""
+        self._store.behind(lambda: confirm_call(chat, action, origin))
 
     def _truncated(self, chat: Chat, action: Action, origin: Origin) -> None:
         turn_id = action.get("turnId")

@@ -8,17 +8,27 @@ to run".
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final
 
-import attrs
-from twisted.internet.defer import Deferred
-
-from ahpd.chats.parts import call_in, plain_words, question_in
-from ahpd.interfaces import InputAnswer, ToolAnswer, TurnOver
+from ahpd.chats.asked import Asked, answered_unasked
+from ahpd.chats.call_record import (
+    ALLOWED,
+    CALL_REFUSED,
+    REFUSED,
+    UNANSWERED,
+    CallRecord,
+    agreeing,
+    answer_of,
+    ended_unrun,
+    failed_result,
+    final_result,
+    marked,
+)
+from ahpd.chats.parts import call_in, question_in
+from ahpd.chats.waits import Wait
+from ahpd.interfaces import Grant, InputAnswer, Permission, ToolAnswer, TurnOver, Verdict
 from ahpd.protocol import Action, State
 from ahpd.protocol.text import plain
-
-T = TypeVar("T")
 
 #: What may settle something a turn waits for; whoever observes a chat passes these on.
 ANSWERS: Final = frozenset(
@@ -34,89 +44,20 @@ ANSWERS: Final = frozenset(
 #: How long a call ran, in milliseconds, on its completion (AHP.txt, `chat/toolCallComplete`).
 DURATION: Final = "vscode.toolCallDurationMs"
 
-#: What a person is offered where the backend put no options of its own.
-OPTIONS: Final[Sequence[State]] = (
-    {"id": "allow-session", "label": "Allow in this Session", "kind": "approve", "group": 1},
-    {"id": "allow-once", "label": "Allow Once", "kind": "approve"},
-    {"id": "skip", "label": "Skip", "kind": "deny", "group": 2},
-)
-
-RESULT_DENIED: Final = "The user denied the tool result."
-_CALL_DENIED: Final = "The user did not allow the tool call."
-
 #: A call in one of these has been answered, or never had to be.
 _UNDECIDED: Final = frozenset({"streaming", "pending-confirmation"})
 #: A call that has its result.
 _REPORTED: Final = frozenset({"completed", "pending-result-confirmation"})
 
 
-class Wait(Generic[T]):
-    """One answer, given at most once and read by whoever waits, before it came or after."""
-
-    __slots__ = ("_given", "_waiting")
-
-    def __init__(self) -> None:
-        self._given: tuple[T] | None = None
-        self._waiting: list[Deferred[T]] = []
-
-    @property
-    def given(self) -> bool:
-        """Whether the answer came."""
-        return self._given is not None
-
-    def give(self, answer: T) -> None:
-        """The answer; a second one is ignored."""
-        if self._given is not None:
-            return
-        self._given = (answer,)
-        waiting, self._waiting = self._waiting, []
-        for deferred in waiting:
-            deferred.callback(answer)
-
-    def over(self) -> None:
-        """No answer comes any more: raise `TurnOver` in whoever waits."""
-        waiting, self._waiting = self._waiting, []
-        for deferred in waiting:
-            deferred.errback(TurnOver())
-
-    async def answer(self) -> T:
-        """The answer, once it is there."""
-        if self._given is not None:
-            return self._given[0]
-        deferred: Deferred[T] = Deferred(self._forget)
-        self._waiting.append(deferred)
-        return await deferred
-
-    def _forget(self, deferred: "Deferred[T]") -> None:
-        if deferred in self._waiting:
-            self._waiting.remove(deferred)
-
-
-@attrs.define(eq=False)
-class _Call:
-    """What a turn said of one call, and what it waits on people for about it."""
-
-    began: float
-    """When its start was said, in the clock's seconds."""
-    meta: Mapping[str, Any] | None = None
-    """Its `_meta`, as the call's start, input or question last said it."""
-    options: bool = False
-    """Whether a question about it offered something already."""
-    ran: bool = False
-    confirmed: Wait[ToolAnswer] | None = None
-    result_confirmed: Wait[ToolAnswer] | None = None
-    client_result: Wait[Mapping[str, Any]] | None = None
-    reported: Mapping[str, Any] | None = None
-    """The result its client gave, which may still wait to be let through."""
-
-
 class Answers:
     """What one turn waits on people for."""
 
-    __slots__ = ("_calls", "_over", "_questions")
+    __slots__ = ("_calls", "_over", "_questions", "_unsaid")
 
     def __init__(self) -> None:
-        self._calls: dict[str, _Call] = {}
+        self._unsaid: set[str] = set()
+        self._calls: dict[str, CallRecord] = {}
         self._questions: dict[str, Wait[InputAnswer]] = {}
         self._over = False
 
@@ -127,24 +68,110 @@ class Answers:
 
     # -- what the backend says ------------------------------------------------------
 
-    def said(self, action: Action, now: float) -> Action:
-        """The action to say for one of a backend's about a call; its waits are opened by it.
+    def said(self, action: Action, now: float) -> tuple[Action, ...]:
+        """What is said for a backend's action about a call that asks nothing.
 
-        A question without options gets the usual three, and the completion of a call that
-        ran says how long. `now` is in the clock's seconds.
+        The completion of a call that ran says how long, and that of one whose question the
+        rules refused is how it ends (`ended_unrun`). `now` is in the clock's seconds.
         """
         call = self._call(action["toolCallId"], now)
         kind = action["type"]
         if kind == "chat/toolCallComplete":
             return self._completing(call, action, now)
+        self._noted(call, action)
+        if kind == "chat/toolCallStart":
+            call.tool = action["toolName"]
+            call.ruled = call.unsaid = None
+        elif kind == "chat/toolCallReady":
+            call.ran = True
+            call.ruled = call.unsaid = None
+            call.awaited = action
+        return (action,)
+
+    def asking(
+        self, action: Action, permission: Permission | None, state: State, now: float
+    ) -> Asked | None:
+        """A backend's `chat/toolCallReady` without `confirmed`, for whoever decides about it.
+
+        None for a call nobody said, which the chat, whose state is `state`, does not have.
+        """
+        call = self._call(action["toolCallId"], now)
+        self._noted(call, action)
+        if call.tool is None:
+            held = call_in(state.get("activeTurn"), action["toolCallId"])
+            if held is None:
+                return None
+            call.tool = held["toolName"]
+            call.contributor = call.contributor or held.get("contributor")
+        call.offered = action.get("options") or call.offered
+        return Asked(
+            tool=call.tool,
+            permission=permission or Permission(kind="custom-tool"),
+            contributor=call.contributor,
+            options=call.offered,
+        )
+
+    def decided(self, action: Action, verdict: Verdict) -> tuple[Action, ...]:
+        """What is said for the action `asking` took, and its answer made ready where there is one.
+
+        A question that stands and is refused when it is put again is answered for all to see.
+        """
+        call = self._calls[action["toolCallId"]]
+        call.unsaid = None
+        before, call.grants = call.grants if call.standing else {}, {}
+        if verdict.decision == "deny":
+            return self._refused(call, action)
+        if call.confirmed is None or call.confirmed.given:
+            call.confirmed = Wait()
+        if verdict.decision == "approve":
+            call.standing, call.ran, call.ruled = False, True, ALLOWED
+            call.awaited = marked(call, answered_unasked(action), {})
+            return (call.awaited,)
+        call.standing, call.ruled = True, None
+        call.grants = agreeing(verdict.grants, before)
+        if verdict.options:
+            action = {**action, "options": [dict(option) for option in verdict.options]}
+        call.awaited = marked(call, action, verdict.meta)
+        return (call.awaited,)
+
+    def _refused(self, call: CallRecord, action: Action) -> tuple[Action, ...]:
+        stood, call.standing, call.ruled = call.standing, False, REFUSED
+        if stood:
+            named = {"type": "chat/toolCallConfirmed", "toolCallId": action["toolCallId"]}
+            return ({**named, "approved": False, "reason": "denied"},)
+        if not call.ran:
+            call.unsaid = marked(call, action, {})
+            self._unsaid.add(action["toolCallId"])
+        if call.confirmed is None or call.confirmed.given:
+            call.confirmed = Wait()
+        call.confirmed.give(REFUSED)
+        if call.client_result is not None:
+            call.client_result.give(failed_result(CALL_REFUSED))
+        return ()
+
+    def went_on(self) -> Sequence[Action]:
+        """What is said before the turn says something new: of the calls the rules refused.
+
+        Their backend went on without a word of them, so the host ends them.
+        """
+        ended: list[Action] = []
+        for identifier in sorted(self._unsaid):
+            call = self._calls[identifier]
+            unsaid, call.unsaid = call.unsaid, None
+            if unsaid is not None:
+                result = failed_result(CALL_REFUSED)
+                named = {"type": "chat/toolCallComplete", "toolCallId": identifier}
+                ended += ended_unrun(call, unsaid, {**named, "result": result})
+        self._unsaid.clear()
+        return ended
+
+    def _noted(self, call: CallRecord, action: Action) -> None:
         if action.get("_meta") is not None:
             call.meta = action["_meta"]
-        if kind == "chat/toolCallReady":
-            if action.get("confirmed") is not None:
-                call.ran = True
-            else:
-                return self._asking(call, action)
-        return action
+        named = action.get("contributor")
+        # The client that runs a call is settled by its start.
+        if named is not None and (call.contributor or {}).get("kind") != "client":
+            call.contributor = named
 
     def asked(self, request_id: str) -> None:
         """A question is about to be said under this id."""
@@ -152,31 +179,40 @@ class Answers:
         if held is None or held.given:
             self._questions[request_id] = Wait()
 
-    def _call(self, identifier: str, now: float) -> _Call:
+    def _call(self, identifier: str, now: float) -> CallRecord:
         call = self._calls.get(identifier)
         if call is None:
-            call = self._calls[identifier] = _Call(now)
+            call = self._calls[identifier] = CallRecord(now)
         return call
 
-    def _asking(self, call: _Call, action: Action) -> Action:
-        if call.confirmed is None or call.confirmed.given:
-            call.confirmed = Wait()
-        if action.get("options"):
-            call.options = True
-        elif not call.options:
-            call.options = True
-            return {**action, "options": [dict(option) for option in OPTIONS]}
-        return action
-
-    def _completing(self, call: _Call, action: Action, now: float) -> Action:
+    def _completing(self, call: CallRecord, action: Action, now: float) -> tuple[Action, ...]:
         if action.get("requiresResultConfirmation") and call.result_confirmed is None:
             call.result_confirmed = Wait()
         if not call.ran:
-            return action
+            unsaid, call.unsaid = call.unsaid, None
+            return (action,) if unsaid is None else ended_unrun(call, unsaid, action)
         meta = action.get("_meta")
-        kept = dict((call.meta or {}) if meta is None else meta)
+        kept = {**(call.meta or {}), **call.marks} if meta is None else dict(meta)
         kept.setdefault(DURATION, max(0, round((now - call.began) * 1000)))
-        return {**action, "_meta": kept}
+        return ({**action, "_meta": kept},)
+
+    # -- what people grant ------------------------------------------------------------
+
+    def granted(self, action: Action, state: State) -> Grant | None:
+        """What a client's `chat/toolCallConfirmed` grants, should it be said now.
+
+        Nothing where its question does not stand in the chat's state any more: of two
+        answers one counts, and so does what it grants.
+        """
+        call = self._calls.get(action["toolCallId"])
+        turn = state.get("activeTurn")
+        if call is None or turn is None or turn["id"] != action["turnId"]:
+            return None
+        held = call_in(turn, action["toolCallId"])
+        if self._over or held is None or held["status"] != "pending-confirmation":
+            return None
+        chosen = action.get("selectedOptionId")
+        return call.grants.get(chosen) if action["approved"] and chosen is not None else None
 
     # -- what was applied -------------------------------------------------------------
 
@@ -185,11 +221,18 @@ class Answers:
         if action["type"] == "chat/inputCompleted":
             self._question_answered(action["requestId"], state)
             return
+        turn = state.get("activeTurn")
+        if turn is None or turn["id"] != action["turnId"]:
+            return  # of another turn, whose calls may go by the same ids
         call = self._calls.get(action["toolCallId"])
-        if call is not None:
-            self._settle(call, action, state)
+        if call is None:
+            return
+        awaited = call.awaited
+        if awaited is not None and {**awaited, "turnId": turn["id"]} == action:
+            call.awaited = None
+        self._settle(call, action, state)
 
-    def _settle(self, call: _Call, action: Action, state: State) -> None:
+    def _settle(self, call: CallRecord, action: Action, state: State) -> None:
         """Fill what the state the call is in now has decided.
 
         Whoever waits goes on inside: what is to be known of the call is noted first.
@@ -200,10 +243,13 @@ class Answers:
         status, kind = held["status"], action["type"]
         if status in _REPORTED and call.reported is None and kind == "chat/toolCallComplete":
             call.reported = action["result"]
-        if status not in _UNDECIDED:
+        if status not in _UNDECIDED and call.awaited is None:
+            # Where it is ready once more and that is still to be applied, it is not there yet.
             call.ran = call.ran or status != "cancelled"
+            unanswered = call.standing and kind == "chat/toolCallComplete"
+            call.standing, call.grants = False, {}
             if call.confirmed is not None and not call.confirmed.given:
-                call.confirmed.give(_answer(action, held))
+                call.confirmed.give(UNANSWERED if unanswered else answer_of(call, action, held))
         if status in ("completed", "cancelled"):
             approved = status == "completed"
             if call.result_confirmed is not None:
@@ -211,7 +257,7 @@ class Answers:
                     ToolAnswer(approved=approved, reason=None if approved else "denied")
                 )
             if call.client_result is not None:
-                call.client_result.give(_final_result(call, held))
+                call.client_result.give(final_result(call, held))
 
     def _question_answered(self, request_id: str, state: State) -> None:
         wait = self._questions.get(request_id)
@@ -243,6 +289,8 @@ class Answers:
         call = self._waited(call_id, now)
         if call.client_result is None:
             call.client_result = Wait()
+            if call.ruled is REFUSED:
+                call.client_result.give(failed_result(CALL_REFUSED))
             self._settle_now(call, call_id, state)
         return await call.client_result.answer()
 
@@ -255,11 +303,11 @@ class Answers:
             self._question_answered(request_id, state)
         return await wait.answer()
 
-    def _waited(self, call_id: str, now: float) -> _Call:
+    def _waited(self, call_id: str, now: float) -> CallRecord:
         self._check_on()
         return self._call(call_id, now)
 
-    def _settle_now(self, call: _Call, call_id: str, state: State) -> None:
+    def _settle_now(self, call: CallRecord, call_id: str, state: State) -> None:
         """What was decided before the backend asked."""
         self._settle(call, {"type": "", "toolCallId": call_id}, state)
 
@@ -276,44 +324,3 @@ class Answers:
                     wait.over()
         for question in list(self._questions.values()):
             question.over()
-
-
-def _answer(action: Action, call: State) -> ToolAnswer:
-    """What was decided about a call that waited: by the action, or by where the call is now."""
-    if action["type"] != "chat/toolCallConfirmed":
-        reason = call.get("confirmed") or "not-needed"
-        return ToolAnswer(approved=call["status"] != "cancelled", decided_by=reason)
-    option = action.get("selectedOptionId")
-    if action["approved"]:
-        edited = action.get("editedToolInput")
-        return ToolAnswer(
-            approved=True,
-            option=option,
-            edited_input=edited if isinstance(call.get("toolInput"), str) else None,
-            decided_by=action.get("confirmed") or "not-needed",
-        )
-    return ToolAnswer(
-        approved=False,
-        reason=action.get("reason") or "denied",
-        message=plain_words(action.get("reasonMessage")),
-        suggestion=action.get("userSuggestion"),
-        option=option,
-    )
-
-
-def _final_result(call: _Call, held: State) -> Mapping[str, Any]:
-    """What a client's call came to (schema: ToolCallResult)."""
-    if held["status"] == "completed":
-        return call.reported if call.reported is not None else _result_of(held)
-    words = RESULT_DENIED if held.get("reason") == "result-denied" else _CALL_DENIED
-    return failed_result(words)
-
-
-def failed_result(words: str) -> State:
-    """The result of a call that did not come to one (schema: ToolCallResult)."""
-    return {"success": False, "pastTenseMessage": words, "error": {"message": words}}
-
-
-def _result_of(held: State) -> State:
-    fields = ("success", "pastTenseMessage", "content", "structuredContent", "error")
-    return {field: plain(held[field]) for field in fields if field in held}

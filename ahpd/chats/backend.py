@@ -12,6 +12,7 @@ from twisted.internet.defer import Deferred, ensureDeferred
 from twisted.logger import Logger
 
 from ahpd.chats.chat_host import ChatHost, Served
+from ahpd.chats.folders import folders_of
 from ahpd.chats.owner import Surroundings
 from ahpd.interfaces import (
     ChatStart,
@@ -197,12 +198,6 @@ class Backend:
                 kind=type(failed).__name__,
                 error=str(failed),
             )
-
-
-def folders_of(chat: Opening) -> tuple[str, ...]:
-    """The folders a chat works in, as URIs, the first of them first: its own, or its session's."""
-    own = chat.state.get("workingDirectories", chat.kept.folders)
-    return chat.owner.working_directories if own is None else tuple(own)
 
 
 async def _closed(backend: IAgentChat) -> None:

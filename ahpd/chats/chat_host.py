@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from zope.interface import implementer
 
-from ahpd.chats.answers import failed_result
+from ahpd.chats.call_record import failed_result
 from ahpd.chats.kept import Kept
 from ahpd.chats.owner import ChatOwner
 from ahpd.chats.steering import Steering

@@ -14,8 +14,9 @@ from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from ahpd.chats.answers import failed_result
-from ahpd.chats.backend import Opening, folders_of
+from ahpd.chats.backend import Opening
+from ahpd.chats.call_record import failed_result
+from ahpd.chats.folders import folders_of
 from ahpd.chats.owner import Surroundings
 from ahpd.chats.parts import held_call
 from ahpd.chats.printed import plain_text, tail

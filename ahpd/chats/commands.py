@@ -23,6 +23,10 @@ from ahpd.protocol import Action
 #: What a message begins with that is a command (schema: InitializeResult.terminalCommandPrefix).
 PREFIX: Final = "!"
 
+#: Who sends no commands: an agent's shell is asked about, and what it says to another chat is
+#: words for the agent there.
+_SAY_WORDS: Final = frozenset({"agent", "tool"})
+
 
 def command_in(text: str) -> str | None:
     """The line a message of this text has the host run; None for one to the agent.
@@ -70,12 +74,15 @@ class LocalCommands:
     def took(self, action: Action, origin: Origin | None = None) -> bool:
         """Say the start of a turn whose message is a command, and run it once that was said.
 
-        False for any other message, and for all of them on a host without terminals: nothing
-        was said. That a turn is a command is on disk before its start is, so that one that is
+        False for any other message, for an agent's or a tool's, and for all of them on a host
+        without terminals: nothing was said. That a turn is a command is on disk before its start is, so that one that is
         read back after a crash is never taken for one the backend saw.
         """
         chat = self._chat
-        if self._world.terminals is None or command_in(action["message"]["text"]) is None:
+        message = action["message"]
+        if self._world.terminals is None or command_in(message["text"]) is None:
+            return False
+        if message["origin"]["kind"] in _SAY_WORDS:
             return False
         with suppress(StoreFailure):  # it holds all the same, and goes with the next thing kept
             chat.kept.command_begins(action["turnId"])

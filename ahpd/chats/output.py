@@ -1,6 +1,6 @@
 """Where a backend says what its turn does: the host's hottest path."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
@@ -10,8 +10,10 @@ from zope.interface import implementer
 
 from ahpd.channels.store import ChannelStore
 from ahpd.chats.answers import Answers
+from ahpd.chats.asked import Judge, ask_people
 from ahpd.interfaces import (
     AgentFailure,
+    Grant,
     InputAnswer,
     ITurnOutput,
     IWorkerOutput,
@@ -51,6 +53,9 @@ _ABOUT_CALLS: Final = frozenset(
     {"chat/toolCallStart", "chat/toolCallReady", "chat/toolCallComplete"}
 )
 
+#: It would be in the transcript twice (AHP.txt, "Tool calls").
+_MADE_ALREADY: Final = "a tool call's part is made by chat/toolCallStart, not said beside it"
+
 #: Characters held back to be merged at most. What is held is in no client's queue, so it
 #: would get round a backend's waiting for them; and a piece this large costs little to send.
 MOST_HELD: Final = 64 * 1024
@@ -86,6 +91,7 @@ class TurnOutput:
 
     `open_worker` makes the worker chats its calls spawn; `point` is the backend's name for
     where the turn ends, None while it named none; `linked` names them in what is said of those.
+    `judge` decides about the calls that ask, before people do.
     """
 
     __slots__ = (
@@ -96,6 +102,7 @@ class TurnOutput:
         "_ended",
         "_held",
         "_held_length",
+        "_judge",
         "_key",
         "_linked",
         "_open_worker",
@@ -117,6 +124,7 @@ class TurnOutput:
         window: float,
         open_worker: OpenWorker = _no_workers,
         linked: Linked = _as_it_is,
+        judge: Judge = ask_people,
     ) -> None:
         self.turn_id = turn_id
         self.point: str | None = None
@@ -133,6 +141,7 @@ class TurnOutput:
         self._ended = False
         self._open_worker = open_worker
         self._linked = linked
+        self._judge = judge
         self._answers = Answers()
 
     def emit(self, action: Action, permission: Permission | None = None) -> None:
@@ -168,15 +177,45 @@ class TurnOutput:
             self._say_of_the_chat(kind, action)
             return
         if kind in _ABOUT_CALLS:
+            self._say_of_a_call(kind, self._linked(action), permission)
+            return
+        if kind == "chat/toolCallContentChanged":
             action = self._linked(action)
-            action = self._answers.said(action, self._clock.seconds())
-        elif kind == "chat/toolCallContentChanged":
-            action = self._linked(action)
-        elif kind == "chat/responsePart" and action["part"].get("kind") == "toolCall":
-            # It would be in the transcript twice (AHP.txt, "Tool calls").
-            raise ValueError("a tool call's part is made by chat/toolCallStart, not said beside it")
+        elif kind == "chat/responsePart":
+            if action["part"].get("kind") == "toolCall":
+                raise ValueError(_MADE_ALREADY)
+            self._end_refused()
         self.flush()
         self._dispatch(self._chat, {**action, "turnId": self.turn_id})
+
+    def _say_of_a_call(self, kind: str, action: Action, permission: Permission | None) -> None:
+        self.flush()
+        asks = kind == "chat/toolCallReady" and action.get("confirmed") is None
+        if asks:
+            said = self._asked(action, permission)
+        else:
+            said = self._answers.said(action, self._clock.seconds())
+        for each in said:
+            self._dispatch(self._chat, {**each, "turnId": self.turn_id})
+
+    def _asked(self, action: Action, permission: Permission | None) -> Sequence[Action]:
+        """What is said of a call that asks, once it was decided who answers it."""
+        state, now = self._now()
+        asked = self._answers.asking(action, permission, state, now)
+        if asked is None or self._answers.is_over:
+            return (action,)  # it is in nobody's state, and nobody is asked
+        return self._answers.decided(action, self._judge(asked))
+
+    def _end_refused(self) -> None:
+        ended = self._answers.went_on()
+        if ended:
+            self.flush()
+            for each in ended:
+                self._dispatch(self._chat, {**each, "turnId": self.turn_id})
+
+    def granted(self, action: Action, state: State) -> Grant | None:
+        """What a client's answer to a call grants, should it be said on the chat of `state` now."""
+        return self._answers.granted(action, state)
 
     def _say_of_the_chat(self, kind: str, action: Action) -> None:
         if kind != "chat/activityChanged":

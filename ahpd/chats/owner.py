@@ -11,6 +11,7 @@ from ahpd.channels.envelope import Envelope
 from ahpd.channels.store import ChannelStore, Journal, Unsaved
 from ahpd.chats.tasks import Tasks
 from ahpd.interfaces import (
+    Grant,
     IAgent,
     IAttachments,
     IHostTerminal,
@@ -177,6 +178,12 @@ class ChatOwner(Protocol):
     @property
     def server_tools(self) -> Sequence[State]:
         """The tools of this host (schema: ToolDefinition)."""
+
+    def mcp_server(self, customization_id: str) -> str | None:
+        """The name of its MCP server of this id; None where it has none."""
+
+    def granted(self, grant: Grant) -> None:
+        """A person's answer granted rules: kept in the session, or in the host, when it returns."""
 
     def config_refused(self, action: Action) -> str | None:
         """Why a `session/configChanged` is not taken, in words; None when it is."""

@@ -26,8 +26,8 @@ class Said(Protocol):
         """Say an action on its channel."""
 
 
-def answer_call(chat: Said, action: Action, origin: Origin) -> None:
-    """A call, or its result, is allowed or not. Any client may say so."""
+def answer_result(chat: Said, action: Action, origin: Origin) -> None:
+    """A call's result is let through or not. Any client may say so."""
     chat.say(action, origin)
 
 
@@ -62,10 +62,10 @@ def complete_question(chat: Said, action: Action, origin: Origin) -> None:
     chat.say(action, origin)
 
 
-#: Each action of this module by its type.
+#: Each action of this module by its type. A call's own answer may grant rules beside it
+#: (`ahpd.chats.grants`).
 TOOL_ACTIONS: Final[Mapping[str, Callable[[Said, Action, Origin], None]]] = {
-    "chat/toolCallConfirmed": answer_call,
-    "chat/toolCallResultConfirmed": answer_call,
+    "chat/toolCallResultConfirmed": answer_result,
     "chat/toolCallComplete": report_on_call,
     "chat/toolCallContentChanged": report_on_call,
     "chat/inputAnswerChanged": change_answer,

@@ -1,12 +1,13 @@
 """A turn as the host runs it."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import attrs
 
+from ahpd.chats.judged import Judged, Questioned
 from ahpd.chats.output import TurnOutput
-from ahpd.chats.owner import ChatOwner, Surroundings
+from ahpd.chats.owner import Surroundings
 from ahpd.interfaces import IWorkerOutput, TurnRequest
 from ahpd.protocol import Action, State
 
@@ -66,14 +67,7 @@ def ids_of(state: State, current: Turn | None) -> set[str]:
     return ids
 
 
-class Speaking(Protocol):
-    """The chat a turn speaks in."""
-
-    uri: str
-    owner: ChatOwner
-
-
-def new_turn(world: Surroundings, chat: Speaking, turn_id: str, message: State) -> Turn:
+def new_turn(world: Surroundings, chat: Questioned, turn_id: str, message: State) -> Turn:
     """A turn that begins now, with `message` (schema: Message) as it was sent."""
 
     def open_worker(turn: str, call: str, prompt: Mapping[str, Any], title: str) -> IWorkerOutput:
@@ -91,6 +85,7 @@ def new_turn(world: Surroundings, chat: Speaking, turn_id: str, message: State) 
         world.delta_window,
         open_worker,
         linked,
+        Judged(world, chat).verdict,
     )
     request = TurnRequest(
         turn_id=turn_id,

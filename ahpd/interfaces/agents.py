@@ -169,6 +169,12 @@ class IClosedAgent(IAgent):
         """Let go of processes, timers and connections; returns when they are down."""
 
 
+class IPausedAgent(IAgent):
+    """An agent that is listed, and on which nothing new is begun."""
+
+    refusal: str = Attribute("What is said to who tries, in words.")
+
+
 @attrs.frozen(kw_only=True)
 class Finding:
     """One thing that was looked at about an agent: its program, its sign-in, its endpoint."""

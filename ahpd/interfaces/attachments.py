@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from typing import Any
 
-from zope.interface import Interface
+from zope.interface import Attribute, Interface
 
 from ahpd.protocol import State
 
@@ -20,6 +20,8 @@ class IClientResources(Interface):
 
 class IAttachments(Interface):
     """What becomes of a message's attachments (CHATS.txt, "Attachments")."""
+
+    folder: str = Attribute("The path of the folder its files are under, of all sessions.")
 
     def prepare(session: str, message: State, client_id: str | None) -> State | Awaitable[State]:
         """The message as it is said: its bytes are files of the session's, its chats pinned.

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from ahpd.interfaces import Refusal
 from ahpd.protocol import State
+from ahpd.protocol.permission_rules import KEY as PERMISSIONS
 
 #: The least a byte bound may be pushed down to, unless it is 0 for no limit.
 MIN_BYTES: Final = 1024 * 1024
@@ -22,6 +23,13 @@ CHAT_MOVES: Final = "chatMoves.enabled"
 #: (AHP.txt, `session/workingDirectorySet`).
 WORKSPACE_TRUST: Final = "workspaceTrust"
 GLOBAL_AUTO_APPROVE: Final = "globalAutoApproveEnabled"
+#: What a question about a call is answered by (AHP.txt, `root/configChanged`): whether no
+#: session may be set to approve everything, the table of commands and whether it is read, and
+#: which files are written without asking.
+POLICY_RESTRICTED: Final = "autoApprovePolicyRestricted"
+TERMINAL_AUTO_APPROVE: Final = "terminalAutoApproveEnabled"
+TERMINAL_RULES: Final = "terminalAutoApproveRules"
+EDIT_PATTERNS: Final = "editAutoApprovePatterns"
 #: The shell a client's terminal opens, as an absolute path (AHP.txt, `root/configChanged`).
 DEFAULT_SHELL: Final = "defaultShell"
 _BYTE_KEYS: Final = frozenset({CLIENT_QUEUE_BYTES, REPLAY_BYTES})
@@ -32,6 +40,55 @@ _OF_TERMINALS: Final = {
         "type": "string",
         "title": "Shell of terminals",
         "description": "The path of the shell a terminal opens; the host's own where unset",
+    },
+}
+
+
+def _rules(title: str) -> State:
+    return {"type": "array", "title": title, "items": {"type": "string", "title": "Rule"}}
+
+
+_OF_QUESTIONS: Final = {
+    GLOBAL_AUTO_APPROVE: {
+        "type": "boolean",
+        "title": "Approve everything",
+        "description": "Nobody is asked before something is done",
+    },
+    POLICY_RESTRICTED: {
+        "type": "boolean",
+        "title": "Approving everything is not allowed",
+        "description": "No session is run with everything in it approved",
+    },
+    PERMISSIONS: {
+        "type": "object",
+        "title": "Permissions",
+        "description": "Which tools run, are refused, or ask in every session",
+        "properties": {
+            "allow": _rules("Allowed tools"),
+            "deny": _rules("Refused tools"),
+            "ask": _rules("Tools that ask"),
+        },
+    },
+    TERMINAL_AUTO_APPROVE: {
+        "type": "boolean",
+        "title": "Approve commands by rules",
+        "description": "Commands that the rules for terminals approve run without a question",
+    },
+    TERMINAL_RULES: {
+        "type": "object",
+        "title": "Rules for terminals",
+        "description": "By a command's beginning or a /pattern/: whether it runs unasked",
+        "additionalProperties": {
+            "type": "boolean",
+            "title": "Approved",
+            "description": "null sets no rule; approve and matchCommandLine say it of a whole line",
+        },
+    },
+    EDIT_PATTERNS: {
+        "type": "object",
+        "title": "Files that may be edited",
+        "description": "By a glob: whether a file it names is written without a question",
+        "additionalProperties": {"type": "boolean", "title": "Approved"},
     },
 }
 
@@ -69,11 +126,7 @@ def schema(terminals: bool = False) -> State:
                     },
                 },
             },
-            GLOBAL_AUTO_APPROVE: {
-                "type": "boolean",
-                "title": "Approve everything",
-                "description": "Nobody is asked before something is done",
-            },
+            **_OF_QUESTIONS,
             **(_OF_TERMINALS if terminals else {}),
         },
     }

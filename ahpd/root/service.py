@@ -9,6 +9,7 @@ from ahpd.channels.envelope import Envelope, Origin
 from ahpd.channels.store import ChannelStore
 from ahpd.interfaces import IActionHandler, IAgent, Refusal
 from ahpd.protocol import Action, State
+from ahpd.protocol.permission_rules import KEY, with_allowed
 from ahpd.protocol.uris import ROOT, ChannelKind
 from ahpd.root.config import CLIENT_QUEUE_BYTES, DEFAULT_SHELL, REPLAY_BYTES, check_push, schema
 
@@ -46,6 +47,15 @@ class RootService:
         """The configuration's values now, to read."""
         values: Mapping[str, Any] = self._store.state(ROOT)["config"]["values"]
         return values
+
+    def grant(self, rules: Sequence[str]) -> None:
+        """Allow rules in every session, said as this host's own where they are anything new.
+
+        They hold for the process, as everything in this configuration does.
+        """
+        allowed = with_allowed(self.values().get(KEY), rules)
+        if allowed is not None:
+            self._store.dispatch(ROOT, {"type": "root/configChanged", "config": {KEY: allowed}})
 
     def client_queue_bytes(self) -> int:
         """How many unread bytes close a client now; 0 for no limit."""

@@ -6,7 +6,7 @@ Source: AHP.txt, "A client's tools are the client's to run".
 from collections.abc import Collection, Iterable
 from typing import Any, Final
 
-from ahpd.chats.answers import failed_result
+from ahpd.chats.call_record import failed_result
 from ahpd.chats.parts import call_in
 from ahpd.chats.tool_actions import Said
 from ahpd.protocol import Action, State

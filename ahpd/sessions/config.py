@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from ahpd.interfaces import AgentFailure, IAgent, IUndeclaredConfig
 from ahpd.protocol import State
 from ahpd.protocol.errors import invalid_params
+from ahpd.protocol.permission_rules import KEY as PERMISSIONS
+from ahpd.protocol.permission_rules import rules_of
+from ahpd.sessions.server_tools import TOOLS
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
 
 
-PERMISSIONS: Final = "permissions"
 SENSITIVE_EDIT_LOCATIONS: Final = "sensitiveEditLocations"
-
-_RULES: Final = ("allow", "deny", "ask")
 
 
 def _rules(title: str) -> State:
@@ -60,17 +60,19 @@ HOST_KEYS: Final[Mapping[str, State]] = {
         "readOnly": True,
         "sessionMutable": True,
     },
+    TOOLS: {
+        "type": "object",
+        "title": "Tools of this host",
+        "description": "By a tool's name: false to have this session do without it.",
+        "additionalProperties": {"type": "boolean", "title": "On"},
+        "sessionMutable": True,
+    },
 }
 
 
 def permission_rules(values: Mapping[str, Any]) -> Mapping[str, list[str]]:
     """The session's rules by `allow`, `deny` and `ask`; a value that is no lists of rules is none."""
-    found = values.get(PERMISSIONS)
-    if isinstance(found, dict):
-        rules = {name: found.get(name, []) for name in _RULES}
-        if all(_is_list_of_strings(held) for held in rules.values()):
-            return rules
-    return {name: [] for name in _RULES}
+    return rules_of(values.get(PERMISSIONS))
 
 
 def sensitive_locations(values: Mapping[str, Any]) -> list[State]:
@@ -85,10 +87,6 @@ def sensitive_locations(values: Mapping[str, Any]) -> list[State]:
         for entry in found
     )
     return found if right else []
-
-
-def _is_list_of_strings(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(entry, str) for entry in value)
 
 
 # -- values against a schema ----------------------------------------------------------

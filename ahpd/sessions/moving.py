@@ -24,8 +24,9 @@ from ahpd.sessions.company import SessionCompany
 from ahpd.sessions.movable import folders_of, is_worker, moves_enabled, rooted
 from ahpd.sessions.moved_files import settle_attachments
 from ahpd.sessions.naming import take_own_title
+from ahpd.sessions.read_state import counts
 from ahpd.sessions.registry import SessionRegistry, saving, session_of
-from ahpd.sessions.session import Session, counts
+from ahpd.sessions.session import Session
 
 #: The configuration value that says on which computer a session works.
 _COMPUTER: Final = "computer"

@@ -25,6 +25,12 @@ class Read(Protocol):
         """Say an action of the host's own on the session's channel."""
 
 
+def counts(chat: State) -> bool:
+    """Whether a chat (its state or its row) is one its session's read state is made of."""
+    origin: State = chat.get("origin") or {}
+    return origin.get("kind") != "tool" and chat.get("interactivity") != "hidden"
+
+
 def _is_read(state: State) -> bool:
     return bool(state["status"] & IS_READ)
 

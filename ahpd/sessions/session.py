@@ -12,7 +12,7 @@ from ahpd.channels.envelope import Envelope
 from ahpd.chats.chat import Chat
 from ahpd.chats.owner import Surroundings, TurnFailure
 from ahpd.chats.rows import moved, remembered, row_of, summary_of
-from ahpd.interfaces import IAgent, IWorkerOutput, StoreFailure, TurnRequest
+from ahpd.interfaces import Grant, IAgent, IWorkerOutput, StoreFailure, TurnRequest
 from ahpd.protocol import Action, State
 from ahpd.protocol.status import IS_ARCHIVED, IS_READ
 from ahpd.protocol.uris import ChannelKind
@@ -21,10 +21,11 @@ from ahpd.sessions.blockers import Blockers
 from ahpd.sessions.catalogue import Catalogue
 from ahpd.sessions.client_tools import client_ids, fail_calls, fail_orphan, tools_of
 from ahpd.sessions.config import change_refused, chat_change_refused, own_values
+from ahpd.sessions.grants import keep, server_name
 from ahpd.sessions.in_force import IN_FORCE, InForce, handed_on, in_force_of
 from ahpd.sessions.movable import DECIDES_MOVABLE, MovableChats
 from ahpd.sessions.naming import name_meanwhile, name_untitled, take_own_title
-from ahpd.sessions.read_state import couple_only_chat, couple_session
+from ahpd.sessions.read_state import counts, couple_only_chat, couple_session
 from ahpd.sessions.summary import driving_chat
 
 if TYPE_CHECKING:
@@ -133,6 +134,14 @@ class Session:
     def chat_config(self, chat: str) -> Mapping[str, Any]:
         """See `ChatOwner.chat_config`."""
         return {**self.config_values, **own_values(self.chats[chat].state)}
+
+    def mcp_server(self, customization_id: str) -> str | None:
+        """See `ChatOwner.mcp_server`."""
+        return server_name(self.state, customization_id)
+
+    def granted(self, grant: Grant) -> None:
+        """See `ChatOwner.granted`."""
+        keep(self, grant, self._world.offers)
 
     async def prepare_turn(self, chat: str, request: TurnRequest) -> TurnRequest:
         """See `ChatOwner.prepare_turn`."""
@@ -381,19 +390,9 @@ class Session:
 
     def _sync_activity(self) -> None:
         """Show what the chat that drives the session is doing as the session's activity."""
-        lead = driving_chat(
-            {
-                "chats": [chat.state for chat in self.chats.values()],
-                "defaultChat": self.default_chat,
-            }
-        )
+        chats = [chat.state for chat in self.chats.values()]
+        lead = driving_chat({"chats": chats, "defaultChat": self.default_chat})
         activity = (None if lead is None else lead.get("activity")) or self._words
         if self.state.get("activity") != activity:
             self._world.store.amend(self.uri, {"activity": activity})
             self._catalogue.moved(self)
-
-
-def counts(chat: State) -> bool:
-    """Whether a chat (its state or its row) is one its session's read state is made of."""
-    origin: State = chat.get("origin") or {}
-    return origin.get("kind") != "tool" and chat.get("interactivity") != "hidden"

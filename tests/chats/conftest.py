@@ -49,6 +49,12 @@ class Owner:
     def config_refused(self, action):
         return None
 
+    def mcp_server(self, customization_id):
+        return None
+
+    def granted(self, grant):
+        self.told.append(("granted", grant))
+
     def turn_refused(self, chat_archived):
         return self.refusal
 
