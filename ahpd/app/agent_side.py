@@ -8,16 +8,19 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
+from twisted.application.service import Service
 
 from ahpd import __version__
 from ahpd.app.ground import Ground
-from ahpd.app.offers import AdvertisedHere, HostTools, Offers, SessionTools
+from ahpd.app.offers import AdvertisedHere, Offers, SessionTools
+from ahpd.app.tool_sessions import ToolSessions
 from ahpd.credentials.lent import Target
 from ahpd.credentials.service import Credentials
 from ahpd.interfaces import (
     IAgent,
     IClientConnection,
     IJudge,
+    IResources,
     ISignedInChat,
     ToolCallContext,
 )
@@ -26,6 +29,10 @@ from ahpd.mcp.servers import PREFIX, ToolsServers
 from ahpd.protocol import State
 from ahpd.root.service import RootService
 from ahpd.sessions.registry import SessionRegistry
+from ahpd.sessions.service import SessionsService
+from ahpd.terminals.service import TerminalsService
+from ahpd.tools.own import own_tools
+from ahpd.tools.registry import ToolRegistry
 from ahpd.transports.head import RequestHead
 from ahpd.transports.http import Response, Router, text_response
 
@@ -87,24 +94,26 @@ def make_offers(
     root: RootService,
     credentials: Credentials,
     later: Later,
-    tools: HostTools,
     judge: IJudge | None = None,
     mcp: Callable[[], Mapping[str, Mapping[str, Any]]] = dict,
     managed: Mapping[str, Any] | None = None,
 ) -> Offers:
     """What the agents of this host's sessions are offered."""
     servers = ToolsServers(
-        SessionTools(tools, later.sessions), lambda: http_origin(later.url()), ground.ids
+        SessionTools(lambda: offers.tools, later.sessions),
+        lambda: http_origin(later.url()),
+        ground.ids,
     )
-    return Offers(
+    offers = Offers(
         judge=judge,
-        tools=tools,
+        tools=NoTools(),
         servers=servers,
         credentials=credentials,
         root=root,
         mcp=mcp,
         managed=managed or {},
     )
+    return offers
 
 
 class NoTools:
@@ -122,6 +131,50 @@ class NoTools:
         """There is nothing to run."""
         words = f"This host has no tool named {name}."
         return {"success": False, "pastTenseMessage": words, "error": {"message": words}}
+
+    def session_gone(self, session: str) -> None:
+        """Nothing runs."""
+
+
+class ToolsService(Service):
+    """The host's own tools while it runs: none is run from the stop on."""
+
+    name = "tools"
+
+    def __init__(self, registry: ToolRegistry) -> None:
+        self.registry = registry
+
+    def stopService(self) -> None:
+        """What runs is cancelled; the sessions it works with stop behind it."""
+        super().stopService()  # type: ignore[no-untyped-call]
+        self.registry.stop()
+
+
+def make_tools(
+    ground: Ground,
+    sessions: SessionsService,
+    resources: IResources,
+    terminals: TerminalsService | None,
+) -> tuple[ToolRegistry, ToolSessions]:
+    """The tools this host has of its own, and the sessions as they reach them."""
+    world = ToolSessions(sessions)
+    own = own_tools(
+        world,
+        seconds=ground.scheduler.seconds,
+        ids=ground.ids,
+        resources=resources,
+        terminals=terminals,
+        infos=tuple if terminals is None else terminals.infos,
+    )
+    advanced = ground.settings.advanced_tools
+    registry = ToolRegistry(own, advanced=lambda: advanced, listed=world.listed)
+
+    def changed() -> None:
+        sessions.set_server_tools(registry.definitions())
+
+    registry.changed = changed
+    changed()
+    return registry, world
 
 
 def http_origin(url: str | None) -> str | None:

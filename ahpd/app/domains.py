@@ -1,11 +1,15 @@
 """The domains of a host: each is made of the ground and of what it asks of the others."""
 
+import os
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, Final
 
 import attrs
 from twisted.internet.interfaces import IReactorFDSet
+from twisted.logger import Logger
 
+from ahpd import __version__
 from ahpd.agents.demo.agent import DemoAgent
 from ahpd.app.ground import Ground
 from ahpd.attachments.files import AttachmentFiles
@@ -13,15 +17,31 @@ from ahpd.attachments.folder import AttachmentsFolder
 from ahpd.attachments.service import Attachments
 from ahpd.completions.completer import Completer
 from ahpd.completions.workspace import WorkspaceFiles
+from ahpd.config.errors import ConfigError
+from ahpd.config.mcp_servers import McpServersFile
 from ahpd.config.settings import Settings
-from ahpd.interfaces import IAgent, IHostRecord, IOffers, ITerminals
+from ahpd.interfaces import (
+    EnginePorts,
+    IAgent,
+    IHostRecord,
+    IHostTerminals,
+    IJudge,
+    IOffers,
+    IResources,
+    ITerminals,
+)
 from ahpd.peers.client_files import ClientFiles
 from ahpd.peers.resources import ClientResources
+from ahpd.permissions import Judge, parse_managed
 from ahpd.processes.programs import Programs
 from ahpd.processes.supervisor import ProcessSupervisor
 from ahpd.processes.terminals import LocalTerminals
 from ahpd.protocol import State
 from ahpd.protocol.errors import RpcError
+from ahpd.records.demo import BUILT_IN
+from ahpd.records.engines import Engines
+from ahpd.records.opening import open_agents
+from ahpd.records.ports import agents_folder, blocking, ports_for
 from ahpd.resources.files.at_work import FilesAtWork
 from ahpd.resources.files.provider import FileResources
 from ahpd.resources.service import Resources
@@ -33,6 +53,8 @@ from ahpd.terminals.service import TerminalsService
 from ahpd.threads import OwnThreads, in_thread
 from ahpd.transports.admission import Policy
 from ahpd.watches.service import ResourceWatches
+
+log = Logger()
 
 #: How many threads work on files: some may wait for a disk that does not answer.
 _FILE_THREADS: Final = 24
@@ -112,16 +134,18 @@ def local_terminals(reactor: Any, supervisor: ProcessSupervisor) -> ITerminals |
     return LocalTerminals(supervisor) if IReactorFDSet.providedBy(reactor) else None
 
 
-def make_terminals(ground: Ground, port: ITerminals, root: RootService) -> TerminalsService:
-    """The terminals of a host, listed on its root."""
+def make_terminals(
+    ground: Ground, port: ITerminals, root: Callable[[], RootService]
+) -> TerminalsService:
+    """The terminals of a host, listed on its root, which is there when one is opened."""
     return TerminalsService(
         ground.store,
         port,
         ground.scheduler,
         now=ground.now,
         ids=ground.ids,
-        default_shell=root.default_shell,
-        listed=root.terminals_changed,
+        default_shell=lambda: root().default_shell(),
+        listed=lambda terminals: root().terminals_changed(terminals),
         kept=ground.kept.terminal,
     )
 
@@ -136,13 +160,65 @@ def make_completer(ground: Ground) -> Completer:
 
 
 def configured_agents(
-    settings: Settings, reactor: Any, supervisor: ProcessSupervisor
+    ground: Ground, resources: IResources, terminals: IHostTerminals | None
 ) -> Mapping[str, IAgent]:
-    """The agents this host offers: the demo agent, until the configuration names another."""
-    if settings.demo is False:
-        return {}
-    demo = DemoAgent(reactor, supervisor)
-    return {demo.provider: demo}
+    """The agents this host offers: those of the records, and the demo agent where it is to be.
+
+    Raises `ConfigError` for two records with one id.
+    """
+    settings = ground.settings
+    agents: dict[str, IAgent] = {}
+    if settings.agents:
+        common = EnginePorts(
+            reactor=ground.reactor,
+            supervisor=ground.supervisor,
+            now=ground.now,
+            ids=ground.ids,
+            run_blocking=blocking(in_thread(ground.reactor)),
+            environ=dict(os.environ),
+            default_directory=settings.default_directory,
+            resources=resources,
+            terminals=terminals,
+            version=__version__,
+        )
+        ports = ports_for(common, agents_folder(settings))
+        agents, _ = open_agents(settings.agents, ports, Engines(BUILT_IN), settings.engines)
+    if settings.offers_demo:
+        demo = DemoAgent(ground.reactor, ground.supervisor)
+        agents.setdefault(demo.provider, demo)
+    return agents
+
+
+def configured_servers(settings: Settings) -> McpServersFile:
+    """The MCP servers of the configuration, as its file says them at each session's start."""
+
+    def report(words: str) -> None:
+        log.warn("{words}", words=words)
+
+    return McpServersFile(settings.config_file, settings.mcp_servers, dict(os.environ), report)
+
+
+def configured_judge(settings: Settings) -> IJudge:
+    """What answers questions about calls before people do.
+
+    Raises `ConfigError` for a managed rule that cannot be read.
+    """
+    try:
+        managed = parse_managed(settings.managed_settings_permissions)
+    except ValueError as error:
+        raise ConfigError(f"managedSettingsPermissions: {error}") from None
+    return Judge(
+        managed,
+        settings.eligible_for_auto_approval,
+        settings.managed_rules == "checked",
+        str(Path.home()),
+    )
+
+
+def managed_settings(settings: Settings) -> Mapping[str, Any]:
+    """What the operator manages, as backends are handed it (`ChatStart.managed_settings`)."""
+    permissions = settings.managed_settings_permissions
+    return {"permissions": permissions} if permissions else {}
 
 
 def _chat_state(sessions: SessionsService, uri: str) -> State | None:

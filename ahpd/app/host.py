@@ -17,15 +17,25 @@ from twisted.application.service import MultiService, Service
 from twisted.internet.defer import Deferred
 
 from ahpd import __version__
-from ahpd.app.agent_side import Later, NoTools, make_credentials, make_offers, serve_tools
+from ahpd.app.agent_side import (
+    Later,
+    ToolsService,
+    make_credentials,
+    make_offers,
+    make_tools,
+    serve_tools,
+)
 from ahpd.app.domains import (
     ResourceParts,
     attachments_folder,
     configured_agents,
+    configured_judge,
+    configured_servers,
     local_terminals,
     make_resources,
     make_sessions,
     make_terminals,
+    managed_settings,
     policy,
 )
 from ahpd.app.ground import Ground
@@ -34,12 +44,13 @@ from ahpd.app.serving import NAME, serve
 from ahpd.attachments.folder import AttachmentsFolder
 from ahpd.channels.store import ChannelStore
 from ahpd.config.settings import Settings
-from ahpd.interfaces import IAgent, IPeerFactory, ISessionStore, ITerminals
+from ahpd.interfaces import IAgent, IJudge, IPeerFactory, ISessionStore, ITerminals
 from ahpd.journal.upkeep import StoreUpkeep
 from ahpd.peers.clients import ClientRegistry
 from ahpd.peers.hub import PeerHub
 from ahpd.processes.supervisor import ProcessSupervisor
 from ahpd.protocol.versions import SUPPORTED
+from ahpd.records.service import AgentsService
 from ahpd.root.service import RootService
 from ahpd.scheduler import Scheduler
 from ahpd.service_tree import ServiceTree
@@ -97,20 +108,22 @@ def make_host(
     kept: ISessionStore | None = None,
     terminals: ITerminals | None = None,
     resources: Mapping[str, Any] | None = None,
+    judge: IJudge | None = None,
 ) -> Host:
     """A host as `settings` say. `agents` by provider replace the configured ones.
 
     `now` is the wall clock (aware), `ids` a source of ids that never repeats. `kept` is a
     session store in place of the configured one, not open. `terminals` starts the programs of
     terminals in place of this machine's own, and `resources` are the providers by scheme
-    (`IResourceProvider`) in place of this machine's files. Raises `StoreFailure` where what
+    (`IResourceProvider`) in place of this machine's files. `judge` answers questions about
+    calls before people do, in place of the configured rules. Raises `StoreFailure` where what
     is kept cannot be opened.
     """
     if kept is None:
         kept = make_store(settings, in_thread(reactor))
     kept.open()
     try:
-        return _make_host(settings, reactor, agents, now, ids, kept, terminals, resources)
+        return _make_host(settings, reactor, agents, now, ids, kept, terminals, resources, judge)
     except BaseException:
         kept.close()
         raise
@@ -125,6 +138,7 @@ def _make_host(
     kept: ISessionStore,
     port: ITerminals | None,
     providers: Mapping[str, Any] | None,
+    judge: IJudge | None,
 ) -> Host:
     scheduler = Scheduler(reactor)
     ground = Ground(
@@ -138,12 +152,13 @@ def _make_host(
         supervisor=ProcessSupervisor(reactor, secrets=settings.secrets),
         clients=ClientRegistry(scheduler),
     )
-    if agents is None:
-        agents = configured_agents(settings, reactor, ground.supervisor)
     folder = attachments_folder(settings, ids)
     if port is None:
         port = local_terminals(reactor, ground.supervisor)
     parts = make_resources(ground, providers)
+    terminals = None if port is None else make_terminals(ground, port, lambda: root)
+    if agents is None:
+        agents = configured_agents(ground, parts.resources, terminals)
     root = RootService(
         ground.store,
         agents.values(),
@@ -151,53 +166,85 @@ def _make_host(
         settings.replay_bytes,
         terminals=port is not None,
     )
-    terminals = None if port is None else make_terminals(ground, port, root)
     later = Later()
     credentials = make_credentials(ground, agents.values, later)
-    offers = make_offers(ground, root, credentials, later, NoTools())
+    offers = make_offers(
+        ground,
+        root,
+        credentials,
+        later,
+        configured_judge(settings) if judge is None else judge,
+        configured_servers(settings).current,
+        managed_settings(settings),
+    )
     sessions = make_sessions(ground, agents, folder, terminals, offers)
     later.registry = sessions.registry
     root.on_config = sessions.moves.switched
-    hub = serve(ground, agents, root, sessions, terminals, parts, credentials)
-    return _listening(ground, folder, sessions, terminals, parts, hub, offers, later)
+    tools, world = make_tools(ground, sessions, parts.resources, terminals)
+    offers.tools = tools
+    hub = serve(ground, agents, root, sessions, terminals, parts, credentials, world.kept)
+    held = AgentsService(
+        agents, ground.scheduler, lambda: root.agents_changed(held.agents.values())
+    )
+    return _listening(
+        ground,
+        Built(
+            folder=folder,
+            sessions=sessions,
+            terminals=terminals,
+            resources=parts,
+            hub=hub,
+            offers=offers,
+            agents=held,
+            tools=ToolsService(tools),
+            later=later,
+        ),
+    )
 
 
-def _listening(
-    ground: Ground,
-    folder: AttachmentsFolder | None,
-    sessions: SessionsService,
-    terminals: TerminalsService | None,
-    parts: ResourceParts,
-    hub: PeerHub,
-    offers: Offers,
-    later: Later,
-) -> Host:
+@attrs.frozen(kw_only=True, eq=False)
+class Built:
+    """The domains of a host, and the connections' side, before they are put in their order."""
+
+    folder: AttachmentsFolder | None
+    sessions: SessionsService
+    terminals: TerminalsService | None
+    resources: ResourceParts
+    hub: PeerHub
+    offers: Offers
+    agents: AgentsService
+    tools: ToolsService
+    later: Later
+
+
+def _listening(ground: Ground, built: Built) -> Host:
     """The tree of services, each standing on the ones before it, and the ways in."""
     settings, reactor = ground.settings, ground.reactor
     router = Router(NAME, __version__, SUPPORTED)
     upkeep = StoreUpkeep(ground.kept, ground.scheduler)
     services: list[Service] = [ground.scheduler, upkeep, ground.store]
-    peers: IPeerFactory = hub
+    peers: IPeerFactory = built.hub
     if settings.wire is not None:
         wire = WireLog(settings.wire, ground.scheduler, lambda: ground.now().timestamp())
-        peers = wire.wrap(hub)
+        peers = wire.wrap(built.hub)
         services.append(wire)
-    services.append(hub)
+    services.append(built.hub)
     listener = stdio = None
     if settings.listens:
         listener = WebSocketListener(reactor, settings.endpoint, peers, policy(settings), router)
-        later.url = partial(getattr, listener, "url")
-        serve_tools(router, offers.servers, ground, NAME)
+        built.later.url = partial(getattr, listener, "url")
+        serve_tools(router, built.offers.servers, ground, NAME)
         services.append(listener)
     if settings.stdio:
         stdio = StdioTransport(reactor, peers)
         services.append(stdio)
-    if folder is not None:
-        services.append(folder)
+    if built.folder is not None:
+        services.append(built.folder)
+    parts = built.resources
     services += [parts.threads, parts.watches, parts.files, parts.clients, ground.supervisor]
-    if terminals is not None:
-        services.append(terminals)
-    services += [sessions, Routes(router)]
+    if built.terminals is not None:
+        services.append(built.terminals)
+    services += [built.agents, built.sessions, built.tools, Routes(router)]
     tree = ServiceTree(reactor, NAME)
     for service in services:
         service.setServiceParent(tree)
@@ -205,7 +252,7 @@ def _listening(
     ended: Deferred[str] = Deferred()
     if stdio is not None and listener is None:
         ended = Deferred.fromCoroutine(stdio.when_ended())
-    return Host(tree, ready, ended, hub, ground.store, sessions, ground.kept)
+    return Host(tree, ready, ended, built.hub, ground.store, built.sessions, ground.kept)
 
 
 async def _ready(listener: WebSocketListener | None) -> str | None:

@@ -39,17 +39,22 @@ class HostTools(Protocol):
     ) -> Awaitable[State]:
         """Run one (schema: ToolCallResult). Never raises."""
 
+    def session_gone(self, session: str) -> None:
+        """A session is disposed of: what runs for it is cancelled."""
+
 
 class SessionTools:
     """What the sessions have of tools, for their endpoints (`mcp.endpoint.ToolsOfSessions`)."""
 
-    def __init__(self, tools: HostTools, registry: Callable[[], SessionRegistry]) -> None:
+    def __init__(
+        self, tools: Callable[[], HostTools], registry: Callable[[], SessionRegistry]
+    ) -> None:
         self._tools = tools
         self._registry = registry
 
     def host_tools(self, session: str) -> Sequence[Mapping[str, Any]]:
         """See `ToolsOfSessions.host_tools`."""
-        return self._tools.definitions(session)
+        return self._tools().definitions(session)
 
     def client_tools(self, session: str) -> Sequence[Mapping[str, Any]]:
         """See `ToolsOfSessions.client_tools`."""
@@ -60,7 +65,7 @@ class SessionTools:
         self, name: str, arguments: Mapping[str, Any], context: ToolCallContext
     ) -> Awaitable[State]:
         """See `ToolsOfSessions.run`."""
-        return self._tools.run(name, arguments, context)
+        return self._tools().run(name, arguments, context)
 
 
 class AdvertisedHere:
@@ -103,12 +108,13 @@ class AdvertisedHere:
 
 
 @implementer(IOffers)
-@attrs.frozen(kw_only=True, eq=False)
+@attrs.define(kw_only=True, eq=False)
 class Offers:
     """See `IOffers`."""
 
     judge: IJudge | None
     tools: HostTools
+    """Set once there are sessions for them to work with."""
     servers: ToolsServers
     credentials: Credentials
     root: RootService
@@ -138,6 +144,7 @@ class Offers:
     def session_gone(self, session: str) -> None:
         """See `IOffers.session_gone`."""
         self.servers.session_gone(session)
+        self.tools.session_gone(session)
         self.credentials.channel_gone(session)
 
     def credential(

@@ -7,6 +7,8 @@ from ahpd.app.domains import ResourceParts, make_completer
 from ahpd.app.ground import Ground
 from ahpd.channels.directory import ChannelDirectory
 from ahpd.chats.commands import PREFIX
+from ahpd.commands.artifacts import OFFERED as ARTIFACTS_REMOVED
+from ahpd.commands.artifacts import artifact_commands
 from ahpd.commands.authentication import AskedBy, authentication_commands
 from ahpd.commands.chats import chat_commands
 from ahpd.commands.completions import completion_commands, config_commands
@@ -26,6 +28,7 @@ from ahpd.protocol import State
 from ahpd.protocol.uris import ChannelKind
 from ahpd.root.service import RootService
 from ahpd.sessions.service import SessionsService
+from ahpd.sessions.session_artifacts import ArtifactsKept
 from ahpd.terminals.service import TerminalsService
 
 NAME = "ahpd"
@@ -39,6 +42,7 @@ def serve(
     terminals: TerminalsService | None,
     parts: ResourceParts,
     credentials: Credentials,
+    artifacts: ArtifactsKept,
 ) -> PeerHub:
     """The connections' side: which channels there are, which commands, who decides on actions."""
     store, clients = ground.store, ground.clients
@@ -55,7 +59,7 @@ def serve(
             "defaultDirectory": ground.settings.default_directory.as_uri(),
             "completionTriggerCharacters": list(TRIGGERS),
             # A window names a session's next chat as the session's default one is named.
-            "_meta": {CHAT_URIS: True},
+            "_meta": {CHAT_URIS: True, ARTIFACTS_REMOVED: True},
             **({} if terminals is None else {"terminalCommandPrefix": PREFIX}),
         }
 
@@ -74,6 +78,7 @@ def serve(
             **authentication_commands(credentials),
             **session_commands(sessions, credentials),
             **chat_commands(sessions),
+            **artifact_commands(sessions, artifacts),
             **completion_commands(make_completer(ground), store, directory, sessions),
             **({} if terminals is None else terminal_commands(terminals)),
             **resource_commands(parts.resources, parts.watches, ground.scheduler),

@@ -9,19 +9,26 @@ from ahpd.protocol.uris import canonical
 from ahpd.sessions.service import SessionsService
 
 
-def session_commands(service: SessionsService, credentials: Credentials) -> Mapping[str, Command]:
-    """The commands by their method; their params were checked for shape."""
+def session_commands(
+    service: SessionsService, credentials: Credentials | None = None
+) -> Mapping[str, Command]:
+    """The commands by their method; their params were checked for shape.
+
+    Without `credentials` every agent may be used by anybody.
+    """
 
     def list_sessions(caller: ICaller, params: State) -> State:
         return service.listing(params, caller.shown_row)
 
     def create_session(caller: ICaller, params: State) -> None:
         def admit(agent: IAgent) -> None:
-            refuse_without(agent.info(), credentials, caller.connection_id)
+            if credentials is not None:
+                refuse_without(agent.info(), credentials, caller.connection_id)
 
         client = caller.record.client_id
         service.create(params, client, caller.derives_chats, admit)
-        credentials.asked(canonical(params["channel"]), client)
+        if credentials is not None:
+            credentials.asked(canonical(params["channel"]), client)
 
     def dispose_session(caller: ICaller, params: State) -> Awaitable[None]:
         return service.dispose(params["channel"])

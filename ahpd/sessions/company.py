@@ -77,6 +77,8 @@ class SessionCompany:
             self.customizations.refresh(session)
         elif kind in SERVER_ACTIONS or kind == "session/mcpServerStateChanged":
             self.customizations.servers_moved(session)
+        elif kind == "session/configChanged":
+            self.tools.refresh(session)
         elif kind == "session/serverToolsChanged":
             for chat in tuple(session.chats.values()):
                 chat.refresh_backend()
@@ -100,8 +102,9 @@ class SessionCompany:
 
     def seed(self, state: State, found: Sequence[Mapping[str, Any]]) -> None:
         """Put into a new session's state what every session has; `found` is its agent's list."""
-        if self.tools.tools:
-            state["serverTools"] = self.tools.tools
+        tools = self.tools.of(state)
+        if tools:
+            state["serverTools"] = tools
         folders = state.get("workingDirectories") or ()
         listed = self.customizations.listed(found, folders, state["activeClients"], {})
         if listed:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ahpd.chats.owner import Surroundings
-from ahpd.interfaces import IAgent
+from ahpd.interfaces import IAgent, IPausedAgent
 from ahpd.protocol import State
 from ahpd.protocol.errors import PROVIDER_NOT_FOUND, RpcError, invalid_params
 from ahpd.protocol.status import IDLE, IS_READ
@@ -38,18 +38,21 @@ def checked_session_uri(channel: str) -> str:
 def chosen_agent(agents: Mapping[str, IAgent], provider: str | None, channel: str) -> IAgent:
     """The agent asked for; the one the URI's scheme names, or the first, where none was.
 
-    Raises `RpcError` -32002 for one this host does not have.
+    Raises `RpcError` -32002 for one this host does not have, or has paused.
     """
     if provider is None:
         provider = scheme(channel)
         if provider not in agents:
-            provider = next(iter(agents), "")
+            working = (name for name in agents if not IPausedAgent.providedBy(agents[name]))
+            provider = next(working, next(iter(agents), ""))
     agent = agents.get(provider)
     if agent is None:
         offered = ", ".join(agents) or "none"
         raise RpcError(
             PROVIDER_NOT_FOUND, f"No agent of provider {provider!r} on this host: {offered}"
         )
+    if IPausedAgent.providedBy(agent):
+        raise RpcError(PROVIDER_NOT_FOUND, agent.refusal)
     return agent
 
 

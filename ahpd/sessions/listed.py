@@ -5,7 +5,7 @@ asks for them, and it is a session of this host's from then on. Backends are ask
 start and behind every listing, which answers what is known by then.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, cast
 from urllib.parse import quote
 
@@ -43,11 +43,19 @@ LONGEST_LISTING: Final = 5.0
 
 
 class BackendListings:
-    """What the agents of a host that keep conversations list, merged into its catalogue."""
+    """What the agents of a host that keep conversations list, merged into its catalogue.
+
+    `tools_of` answers the host's tools that a session of a state lists.
+    """
 
     def __init__(
-        self, world: Surroundings, registry: SessionRegistry, agents: Mapping[str, IAgent]
+        self,
+        world: Surroundings,
+        registry: SessionRegistry,
+        agents: Mapping[str, IAgent],
+        tools_of: Callable[[State], list[State]] = lambda state: [],
     ) -> None:
+        self._tools_of = tools_of
         self._world = world
         self._registry = registry
         self._agents = {
@@ -192,6 +200,9 @@ class BackendListings:
         state["title"] = row["title"]
         state["status"] = row["status"]
         state["lifecycle"] = "ready"
+        tools = self._tools_of(state)
+        if tools:
+            state["serverTools"] = tools
         catalogue = self._registry.catalogue
         session = Session(self._world, catalogue, agent, state, entry.uri, entry.created_at)
         facts: dict[str, Any] = {"conversation": conversation}

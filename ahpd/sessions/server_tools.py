@@ -1,14 +1,18 @@
 """The host's own tools, as every session lists them and every backend is handed them.
 
-A set replaces the one before it whole, and is said to each session whose list it moved
-(AHP.txt, `session/serverToolsChanged`). A conversation that is open begins again with it at
-its next turn.
+A set replaces the one before it whole, and is said to each session whose list it moved, as is
+a session's own choice (AHP.txt, `session/serverToolsChanged`). A conversation that is open
+begins again with its list at its next turn.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from ahpd.protocol import Action, State
+
+#: The configuration key by which a session does without some of them: an object of their names,
+#: false for one that is off.
+TOOLS: Final = "tools"
 
 
 class Tooled(Protocol):
@@ -27,12 +31,18 @@ class ServerTools:
 
     def __init__(self, sessions: Callable[[], Iterable[Tooled]]) -> None:
         self._sessions = sessions
-        self._tools: list[State] = []
+        self._tools: list[State] | None = None
+        """None until somebody said them: a session keeps the list it was left with."""
 
-    @property
-    def tools(self) -> list[State]:
-        """All of them, in the order they were given."""
-        return list(self._tools)
+    def of(self, state: State) -> list[State]:
+        """Those a session of this state (schema: SessionState) lists, in the order they were given."""
+        if self._tools is None:
+            return list(state.get("serverTools") or ())
+        config: State = state.get("config") or {}
+        switches = (config.get("values") or {}).get(TOOLS)
+        if not isinstance(switches, dict):
+            return list(self._tools)
+        return [tool for tool in self._tools if switches.get(tool["name"]) is not False]
 
     def replace(self, tools: Sequence[State]) -> None:
         """Offer these and no others from now on."""
@@ -41,6 +51,7 @@ class ServerTools:
             self.refresh(session)
 
     def refresh(self, session: Tooled) -> None:
-        """Say the set on a session that lists another."""
-        if (session.state.get("serverTools") or []) != self._tools:
-            session.say({"type": "session/serverToolsChanged", "tools": list(self._tools)})
+        """Say a session's list where it shows another."""
+        tools = self.of(session.state)
+        if (session.state.get("serverTools") or []) != tools:
+            session.say({"type": "session/serverToolsChanged", "tools": tools})
