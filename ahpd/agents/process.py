@@ -6,14 +6,14 @@ one reading of the pipe and one unfinished line. What goes wrong with the progra
 `AgentFailure` in words that say what happened to which program.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from twisted.internet.defer import Deferred
 from zope.interface import implementer
 
 from ahpd.interfaces import AgentFailure
-from ahpd.processes.child import GRACE, Child, Exit, IChildEvents
+from ahpd.processes.child import GRACE, Child, Exit, IChildErrors
 from ahpd.processes.launch import SpawnFailure
 from ahpd.processes.supervisor import ProcessSupervisor
 from ahpd.processes.waiting import sleep
@@ -29,21 +29,41 @@ MAX_BATCH: Final = 64
 #: How many bytes may wait for a program that does not read its input.
 MAX_PENDING_INPUT: Final = 16 * 1024 * 1024
 
+#: Seconds the end of a program's output waits for its exit, unless the owner says otherwise.
+EXIT_GRACE: Final = 0.5
+
 START_FAILED: Final = "agentStartFailed"
 EXITED: Final = "agentExited"
 BROKE_PROTOCOL: Final = "agentBrokeProtocol"
 NOT_READING: Final = "agentNotReading"
 
 
-@implementer(IChildEvents)
+@implementer(IChildErrors)
 class AgentProcess:
-    """One running agent program. Made by `start_agent`; `what` is its name in a sentence."""
+    """One running agent program. Made by `start_agent`; `what` is its name in a sentence.
 
-    def __init__(self, reactor: Any, what: str, max_line: int) -> None:
+    `too_long` is told of a line past `max_line`, which is dropped; where it is None such a
+    line ends the reading. `keep_errors` is how many bytes of its standard error are kept, and
+    `exit_grace` how many seconds the end of its output waits for the exit that says why.
+    """
+
+    def __init__(
+        self,
+        reactor: Any,
+        what: str,
+        max_line: int,
+        too_long: Callable[[LineTooLong], None] | None = None,
+        keep_errors: int = 0,
+        exit_grace: float = EXIT_GRACE,
+    ) -> None:
         self.what = what
         self._reactor = reactor
         self._child: Child
         self._reader = LineReader(max_line)
+        self._too_long = too_long
+        self._keep_errors = keep_errors
+        self._errors = bytearray()
+        self._exit_grace = exit_grace
         self._lines: list[bytes] = []
         self._waiting: Deferred[None] | None = None
         self._failure: AgentFailure | None = None
@@ -60,6 +80,16 @@ class AgentProcess:
     def alive(self) -> bool:
         """Whether it is running and still able to say something."""
         return self._exit is None and self._failure is None and not self._output_over
+
+    @property
+    def exit(self) -> Exit | None:
+        """How it exited; None while it runs."""
+        return self._exit
+
+    @property
+    def last_errors(self) -> bytes:
+        """The last it said on its standard error, as much as is kept."""
+        return bytes(self._errors)
 
     def attach(self, child: Child) -> None:
         """`child` is the program's process."""
@@ -83,8 +113,8 @@ class AgentProcess:
         """The next lines it said, one to `MAX_BATCH` of them; waits for the first.
 
         Raises `AgentFailure` once it has said all it will: it exited, closed its
-        output, wrote a line that is too long, or was ended. One coroutine at a time
-        may wait here.
+        output, wrote a line that is too long where nobody is told of those, or was
+        ended. One coroutine at a time may wait here.
         """
         if self._more:
             await sleep(self._reactor, 0)
@@ -129,7 +159,7 @@ class AgentProcess:
 
     async def _explain_end(self) -> AgentFailure:
         # It usually exits as it closes its output; then how it exited says more.
-        await self._child.exited.within(self._reactor, 0.5)
+        await self._child.exited.within(self._reactor, self._exit_grace)
         if self._child.exit is None:
             return self._fail(f"{self.what} closed its output and went on running", EXITED)
         cut = " in the middle of a line" if self._reader.held else ""
@@ -143,6 +173,9 @@ class AgentProcess:
         """A piece of its output; reading stops until what it completed is taken."""
         for line in self._reader.feed(data):
             if isinstance(line, LineTooLong):
+                if self._too_long is not None:
+                    self._too_long(line)
+                    continue
                 self._child.pause_output()
                 self._fail(
                     f"{self.what} wrote a line of more than {line.limit} bytes", BROKE_PROTOCOL
@@ -152,6 +185,12 @@ class AgentProcess:
         if self._lines:
             self._child.pause_output()
             self._wake()
+
+    def errors_received(self, data: bytes) -> None:
+        """A piece of its standard error: the last of it is kept."""
+        if self._keep_errors:
+            self._errors += data
+            del self._errors[: -self._keep_errors]
 
     def output_ended(self) -> None:
         """It will say nothing more."""
@@ -164,10 +203,13 @@ class AgentProcess:
 
     # -- the end --------------------------------------------------------------------
 
-    async def end(self, grace: float = GRACE) -> None:
-        """End it with everything it started; whoever waits for lines gets an `AgentFailure`."""
+    async def end(self, grace: float = GRACE, patience: float | None = None) -> None:
+        """End it with everything it started; whoever waits for lines gets an `AgentFailure`.
+
+        `grace` and `patience` are those of `Child.end`.
+        """
         self._fail(f"{self.what} was ended", EXITED)
-        await self._child.end(grace)
+        await self._child.end(grace, patience)
 
     def kill(self, why: str) -> None:
         """SIGKILL it now; `why` completes a sentence that begins with its name."""
@@ -185,12 +227,16 @@ def start_agent(
     env: Mapping[str, str | None] | None = None,
     cwd: str | None = None,
     max_line: int = MAX_LINE,
+    too_long: Callable[[LineTooLong], None] | None = None,
+    keep_errors: int = 0,
+    exit_grace: float = EXIT_GRACE,
 ) -> AgentProcess:
     """Start an agent program. Raises `AgentFailure` when it cannot be started.
 
-    `what` names it in words for a person ("the demo agent's process"), `name` in the log.
+    `what` names it in words for a person ("the demo agent's process"), `name` in the log;
+    for the last three see `AgentProcess`.
     """
-    process = AgentProcess(reactor, what, max_line)
+    process = AgentProcess(reactor, what, max_line, too_long, keep_errors, exit_grace)
     try:
         process.attach(supervisor.spawn(process, argv, env, cwd, name))
     except SpawnFailure as failure:

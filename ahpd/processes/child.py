@@ -90,6 +90,13 @@ class IChildEvents(Interface):
         """It exited. Output it left may still follow where reading is paused."""
 
 
+class IChildErrors(IChildEvents):
+    """The owner of a child that also reads what it says on its standard error."""
+
+    def errors_received(data: bytes) -> None:  # noqa: N805
+        """A piece of its standard error, which is written to the log as well."""
+
+
 class Child:
     """A running child. Made by `ProcessSupervisor.spawn`.
 
@@ -120,7 +127,7 @@ class Child:
         self._events = events
         self._table = table
         self._manner = manner
-        self._grace = GRACE
+        self._grace = self._patience = GRACE
         self._asked: float | None = None
         self._ending = False
         self._discarding = False
@@ -136,8 +143,9 @@ class Child:
         self._stderr: ReadPipe | None = None
         if launched.stderr is not None:
             errors = Diagnostics(name, self.pid, reactor.seconds)
+            self._errors = errors
             self._stderr = ReadPipe(
-                reactor, launched.stderr, f"stderr of {name}", errors.received, errors.ended
+                reactor, launched.stderr, f"stderr of {name}", self._complained, errors.ended
             )
         self._watch = ExitWatch(reactor, self._process, lambda: reap(self))
 
@@ -179,6 +187,11 @@ class Child:
         if not self._discarding:
             self._tell(self._events.output_received, data)
 
+    def _complained(self, data: bytes) -> None:
+        self._errors.received(data)
+        if IChildErrors.providedBy(self._events):
+            self._tell(self._events.errors_received, data)
+
     def _output_ended(self) -> None:
         self._tell(self._events.output_ended)
 
@@ -190,15 +203,16 @@ class Child:
 
     # -- the end ----------------------------------------------------------------
 
-    async def end(self, grace: float = GRACE) -> Exit:
+    async def end(self, grace: float = GRACE, patience: float | None = None) -> Exit:
         """End it, and everything it started; returns when all of that is gone.
 
         It is asked as its `Manner` says: its input is closed, and where it has not exited
-        after `grace` seconds it gets SIGTERM, or in a terminal SIGHUP at once. After as long
-        again it gets SIGKILL. What it says from here on is dropped. May be called any number
-        of times, also after it exited.
+        after `patience` seconds (`grace` where it is None) it gets SIGTERM, or in a terminal
+        SIGHUP at once. After `grace` seconds it gets SIGKILL. What it says from here on is
+        dropped. May be called any number of times, also after it exited.
         """
         self._grace = grace
+        self._patience = grace if patience is None else patience
         self._discarding = True
         self._stdout.resume()
         if not self._ending and self.exit is None:
@@ -211,7 +225,7 @@ class Child:
     async def _end(self) -> None:
         if self._manner.input_first:
             self._stdin.close()
-            if await self.exited.within(self._reactor, self._grace):
+            if await self.exited.within(self._reactor, self._patience):
                 return
         self._asked = self._reactor.seconds()
         self._ask(self._look())

@@ -18,7 +18,7 @@ from twisted.python.failure import Failure
 
 from ahpd.app import Host, make_host
 from ahpd.config.settings import Settings
-from ahpd.interfaces import IAgent, ISessionStore, ITerminals
+from ahpd.interfaces import IAgent, IJudge, ISessionStore, ITerminals
 from ahpd.testing.agents import ScriptedAgent
 from ahpd.testing.client import ProbeClient
 from ahpd.testing.frames import FrameChecker
@@ -38,6 +38,7 @@ class MemoryHost:
     given its `kept`, a `clock` that shows no earlier time than its, and the same `ids`. It
     opens terminals where it is given what starts their programs (`ScriptedTerminals`), and
     serves the schemes of `resources` alone, so that no test touches this machine's files.
+    `judge` answers questions about calls before people do.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class MemoryHost:
         ids: Callable[[], str] | None = None,
         terminals: ITerminals | None = None,
         resources: Mapping[str, Any] | None = None,
+        judge: IJudge | None = None,
         **settings: Any,
     ) -> None:
         self.clock = Clock() if clock is None else clock
@@ -67,6 +69,7 @@ class MemoryHost:
             kept=kept,
             terminals=terminals,
             resources={} if resources is None else resources,
+            judge=judge,
         )
         self.store = self.host.store
         self.kept = self.host.kept

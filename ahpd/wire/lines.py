@@ -11,13 +11,18 @@ import attrs
 #: message may hold is what a line may hold.
 DEFAULT_LIMIT = 64 * 1024 * 1024
 
+#: How many bytes of a line that is too long are told with it.
+HEAD = 4096
+
 
 @attrs.frozen
 class LineTooLong:
-    """A line that passed the limit; none of it was kept."""
+    """A line that passed the limit; no more of it was kept than its head."""
 
     limit: int
     """The limit it passed, in bytes."""
+    head: bytes = attrs.field(default=b"", eq=False, repr=False)
+    """Its first `HEAD` bytes, or fewer: what may say which message it was."""
 
 
 class LineReader:
@@ -54,7 +59,7 @@ class LineReader:
             line = data[start:end]
         line = line.removesuffix(b"\r")
         if len(line) > self._limit:
-            lines.append(LineTooLong(self._limit))
+            lines.append(LineTooLong(self._limit, line[:HEAD]))
         elif line:
             lines.append(line)
 
@@ -63,9 +68,11 @@ class LineReader:
             return
         # One byte more than the limit may be the \r of a line that fits.
         if len(self._partial) + len(data) - start > self._limit + 1:
+            head = bytes(self._partial[:HEAD])
+            head += data[start : start + HEAD - len(head)]
             self._partial.clear()
             self._skipping = True
-            lines.append(LineTooLong(self._limit))
+            lines.append(LineTooLong(self._limit, head))
             return
         self._partial += data[start:]
 

@@ -89,6 +89,62 @@ async def test_a_line_past_the_limit_ends_the_reading(start):
 
 
 @pytest_twisted.ensureDeferred
+async def test_a_line_past_the_limit_is_dropped_where_somebody_is_told_of_it(start):
+    told = []
+    process = start(
+        "say(a=1)\nread()\nos.write(1, b'{\"id\": 7,' + b'x' * 5000 + b'\\n')\nsay(b=2)\nread()",
+        max_line=1000,
+        too_long=told.append,
+    )
+    assert await process.lines() == [b'{"a": 1}']
+    process.send({})
+    assert await process.lines() == [b'{"b": 2}']
+    (line,) = told
+    assert line.limit == 1000
+    assert line.head.startswith(b'{"id": 7,xxx')
+    assert process.alive
+    await process.end()
+
+
+@pytest_twisted.ensureDeferred
+async def test_the_last_of_its_errors_is_kept_as_far_as_its_owner_wants(start):
+    process = start("os.write(2, b'x' * 500 + b'the end'); sys.exit(3)", keep_errors=10)
+    _, failure = await all_lines(process)
+    assert process.last_errors == b"xxxthe end"
+    assert process.exit.code == 3
+    assert "code 3" in failure.message
+    process = start("os.write(2, b'unheard'); sys.exit(3)")
+    await all_lines(process)
+    assert process.last_errors == b""
+    await process.end()
+
+
+@pytest_twisted.ensureDeferred
+async def test_its_exit_is_waited_for_as_long_as_its_owner_says(start):
+    code = "os.close(1); time.sleep(0.7); os._exit(5)"
+    _, failure = await all_lines(start(code, exit_grace=5))
+    assert "exited with code 5" in failure.message
+    process = start(code, exit_grace=0.05)
+    _, failure = await all_lines(process)
+    assert "closed its output and went on running" in failure.message
+    await process.end(0.05)
+
+
+@pytest_twisted.ensureDeferred
+async def test_the_end_of_its_input_and_a_signal_have_a_time_each(start, reactor):
+    deaf = (
+        "signal.signal(signal.SIGTERM, lambda *_: (time.sleep(0.4), os._exit(0)))\n"
+        "say(a=1)\nwhile True: time.sleep(9)"
+    )
+    process = start(deaf)
+    await process.lines()
+    begun = reactor.seconds()
+    await process.end(grace=5, patience=0.05)
+    assert reactor.seconds() - begun < 4
+    assert process.exit.code == 0, "it was not let end by itself"
+
+
+@pytest_twisted.ensureDeferred
 async def test_garbage_is_told_without_repeating_it(start):
     process = start("os.write(1, b'my secret garbage\\n')\nread()")
     (line,) = await process.lines()

@@ -151,3 +151,23 @@ def test_a_tool_call_out_of_order_is_a_bug_that_shows(writer, output, steps, wor
 @pytest_twisted.ensureDeferred
 async def test_drained_is_the_outputs(writer):
     await writer.drained()
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_call_that_the_host_s_rules_refused_may_fail_in_its_backend_s_words(writer, output):
+    output.confirm(ToolAnswer(approved=False, decision_source="host_policy"))
+    output.confirm(ToolAnswer(approved=False, reason="denied", decision_source="host_policy"))
+    refused = writer.tool_call("run", "Run")
+    refused.ready("Running", ask=True)
+    await refused.confirmed()
+    with pytest.raises(RuntimeError, match="is refused and cannot become completed"):
+        refused.complete("Ran")
+    refused.fail("Could not run", "The rules refuse it")
+    with pytest.raises(RuntimeError, match="is completed and cannot become completed"):
+        refused.fail("Could not run", "again")
+    turned_down = writer.tool_call("run", "Run")
+    turned_down.ready("Running", ask=True)
+    await turned_down.confirmed()
+    with pytest.raises(RuntimeError, match="is cancelled and cannot become completed"):
+        turned_down.fail("Could not run", "A person refused it")
+    check_said(output.history, "t1")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ahpd.wire.lines import LineReader, LineTooLong
+from ahpd.wire.lines import HEAD, LineReader, LineTooLong
 
 
 def test_lines_are_cut_at_newlines_and_a_carriage_return_is_no_part_of_one():
@@ -72,3 +72,13 @@ def test_a_last_line_that_was_too_long_is_told_once():
     reader = LineReader(3)
     assert len(reader.feed(b"toolong")) == 1
     assert reader.finish() == []
+
+
+def test_a_line_past_the_limit_is_told_with_its_beginning():
+    for stream in ([b"ab" * 5000 + b"\n"], [b"a", b"b" * 3, b"ab" * 5000, b"\n"]):
+        reader = LineReader(limit=10)
+        (line,) = [found for piece in stream for found in reader.feed(piece)]
+        assert line.head == b"".join(stream).rstrip(b"\n")[: len(line.head)]
+        assert len(line.head) == HEAD
+    (short,) = LineReader(limit=3).feed(b"12345\n")
+    assert short.head == b"12345"

@@ -1,37 +1,35 @@
-"""What a backend holds that declares more: each ability, as its interface has it."""
+"""What a backend's chats can do beyond a turn: each ability, as its interface has it."""
 
 from typing import Any, Final
 
-from twisted.internet.defer import Deferred, ensureDeferred
+from twisted.internet.defer import Deferred
 from zope.interface.interface import InterfaceClass
 from zope.interface.verify import verifyObject
 
 from ahpd.interfaces import (
-    AgentFailure,
-    ConversationPoint,
     IAgent,
-    IAgentChat,
     IConfiguredChat,
     ICustomizedChat,
     IDelegatingChat,
     IMcpChat,
-    InputAnswer,
     IResumingChat,
+    ISignedInChat,
     ISteeredChat,
-    ToolAnswer,
 )
-from ahpd.testing.agent_contract.contract import (
-    AgentContract,
+from ahpd.protocol import Action
+from ahpd.testing.agent_contract.contract import AgentContract, SignIn
+from ahpd.testing.agent_contract.said import check_said, expect
+from ahpd.testing.agent_contract.steering import check_steering
+from ahpd.testing.agent_contract.talking import (
+    Running,
     Watched,
     check_goes_on,
     ended,
-    message,
+    judge,
     open_chat,
     request,
 )
-from ahpd.testing.agent_contract.said import check_said, expect
 from ahpd.testing.agents import RecordedHost, RecordedOutput
-from ahpd.testing.agents.recorded import ANSWERED, CLIENT_RESULT
 
 #: What each ability has its chats provide.
 _PROVIDED: Final[dict[str, InterfaceClass]] = {
@@ -42,27 +40,31 @@ _PROVIDED: Final[dict[str, InterfaceClass]] = {
     "customizations": ICustomizedChat,
     "mcp": IMcpChat,
 }
+_UNKNOWN: Final = "no-such-id"
 
 
 async def check_abilities(agent: IAgent, contract: AgentContract) -> None:
-    """Every ability the agent declares, and what any turn may await."""
+    """Every ability the agent declares."""
     abilities = agent.abilities
-    await _check_provided(agent, contract)
-    for text in contract.asking:
-        await _check_asking(agent, contract, text)
+    signs_in = await _check_provided(agent, contract)
     if abilities.steering:
-        await _check_steering(agent, contract)
+        await check_steering(agent, contract)
     if abilities.resume:
         await _check_resume(agent, contract)
     if abilities.live_config:
         await _check_live_config(agent, contract)
     if abilities.workers:
         await _check_workers(agent, contract)
-    if abilities.reopens:
-        await _check_reopening(agent, contract)
+    if abilities.customizations:
+        await _check_customizations(agent, contract)
+    if abilities.mcp:
+        await _check_mcp(agent, contract)
+    if signs_in:
+        await _check_sign_in(agent, contract, contract.needed("sign_in"))
 
 
-async def _check_provided(agent: IAgent, contract: AgentContract) -> None:
+async def _check_provided(agent: IAgent, contract: AgentContract) -> bool:
+    """Whether its chats wait for sign-ins, which is declared nowhere else."""
     chat = await open_chat(agent, contract, "provided")
     for ability, interface in _PROVIDED.items():
         if getattr(agent.abilities, ability):
@@ -71,119 +73,11 @@ async def _check_provided(agent: IAgent, contract: AgentContract) -> None:
                 f"the agent declares {ability} and its chats provide no {interface.__name__}",
             )
             verifyObject(interface, chat)
+    signs_in = bool(ISignedInChat.providedBy(chat))
+    if signs_in:
+        verifyObject(ISignedInChat, chat)
     await contract.within("close()", chat.close())
-
-
-# -- what a turn awaits ---------------------------------------------------------------
-
-
-class _Asking:
-    """A turn that has asked and waits."""
-
-    def __init__(self, chat: IAgentChat, contract: AgentContract, turn_id: str, text: str) -> None:
-        self.output = Watched(turn_id)
-        self.run: Deferred[None] = ensureDeferred(
-            chat.run(request(turn_id, text, contract), self.output)
-        )
-        self._contract = contract
-
-    async def asked(self) -> tuple[str, str]:
-        """The method it waits with, and the id it gave."""
-        waits: Deferred[None] = Deferred()
-
-        def look(result: Any = None) -> Any:
-            if not waits.called:
-                waits.callback(None)
-            return result
-
-        self.output.awaited.on_wait(look)
-        self.run.addBoth(look)
-        await self._contract.within("the question of a turn that asks", waits)
-        if self.run.called:
-            await self.run
-        expect(bool(self.output.awaited.waiting), "a turn that should ask ended without asking")
-        return self.output.awaited.waiting[0]
-
-
-async def _check_asking(agent: IAgent, contract: AgentContract, text: str) -> None:
-    """Either answer is lived with; a stop and a close end a turn that waits."""
-    chat = await open_chat(agent, contract, "asking")
-    said: list[Any] = []
-    for number, yes in enumerate((True, False)):
-        asking = _Asking(chat, contract, f"asking-{number}", text)
-        what, name = await asking.asked()
-        asking.output.awaited.give(what, name, _answer(what, yes))
-        words = "allowed" if yes else "refused"
-        await contract.within(f"the end of a turn whose question was {words}", asking.run)
-        said += [asking.output.history, asking.output.turn_id]
-    check_said(*said)
-    for number, tells in enumerate((True, False)):
-        asking = _Asking(chat, contract, f"stopped-{number}", text)
-        await asking.asked()
-        if tells:
-            asking.output.over()
-        await contract.within("stop() of a turn that waits", chat.stop(asking.output.turn_id))
-        await contract.within("the end of a stopped turn that waited", ended(asking.run))
-    await check_goes_on(chat, contract, "after-asking")
-    asking = _Asking(chat, contract, "closed", text)
-    await asking.asked()
-    ending = ensureDeferred(ended(asking.run))
-    await contract.within("close() with a turn that waits", chat.close())
-    await contract.within("the end of a waiting turn whose chat was closed", ending)
-
-
-def _answer(what: str, yes: bool) -> Any:
-    if what == ANSWERED:
-        return InputAnswer(response="accept" if yes else "cancel", answers={})
-    if what == CLIENT_RESULT:
-        failure = {} if yes else {"error": {"message": "it did not work"}}
-        return {"success": yes, "pastTenseMessage": "Did it", "content": [], **failure}
-    return ToolAnswer(approved=yes, reason=None if yes else "denied")
-
-
-# -- abilities ------------------------------------------------------------------------
-
-
-async def _check_steering(agent: IAgent, contract: AgentContract) -> None:
-    """A message is taken or not; one that was ends up read, handed back, or withdrawn."""
-    host = RecordedHost()
-    chat: Any = await open_chat(agent, contract, "steering", host)
-    expect(
-        chat.steer("early", message("early")) is False,
-        "steer() with no turn running took the message",
-    )
-    output = Watched("steered")
-    run = ensureDeferred(chat.run(request("steered", contract.endless), output))
-    await contract.within("the first word of an endless turn", output.begun)
-    expect(chat.withdraw("unknown") is False, "withdraw() gave back a message it was never given")
-    taken = [name for name in ("one", "two") if _steer(chat, name)]
-    withdrawn = [name for name in taken[-1:] if _withdraw(chat, name)]
-    output.over()
-    await contract.within("stop() of a steered turn", chat.stop("steered"))
-    await contract.within("the end of a stopped turn", ended(run))
-    for name in taken:
-        ends = [*host.taken, *host.returned, *withdrawn].count(name)
-        expect(
-            ends == 1,
-            f"the steering message {name} was taken, and read, handed back or withdrawn "
-            f"{ends} times in all, expected once",
-        )
-    strangers = {*host.taken, *host.returned} - set(taken)
-    expect(not strangers, f"steering messages it does not hold were told of: {strangers}")
-    await check_goes_on(chat, contract, "after-steering")
-    await contract.within("close()", chat.close())
-
-
-def _steer(chat: Any, name: str) -> bool:
-    taken: bool = chat.steer(name, message(name))
-    expect(isinstance(taken, bool), f"steer() answered {taken!r}, expected True or False")
-    return taken
-
-
-def _withdraw(chat: Any, name: str) -> bool:
-    given: bool = chat.withdraw(name)
-    expect(isinstance(given, bool), f"withdraw() answered {given!r}, expected True or False")
-    return given
+    return signs_in
 
 
 async def _check_resume(agent: IAgent, contract: AgentContract) -> None:
@@ -191,15 +85,13 @@ async def _check_resume(agent: IAgent, contract: AgentContract) -> None:
     chat: Any = await open_chat(agent, contract, "resume")
     turn = request("resumed", contract.needed("failing"))
     first, second = RecordedOutput("resumed"), RecordedOutput("resumed")
-    try:
-        await contract.within("a turn that fails", chat.run(turn, first))
-    except AgentFailure as failure:
-        expect(failure.resumable, "the failure that should be resumable does not say so")
-    else:
-        raise AssertionError("the turn that should fail completed")
+    failure = await contract.tried("a turn that fails", chat.run(turn, first))
+    expect(failure is not None, "the turn that should fail completed")
+    assert failure is not None
+    expect(failure.resumable, "the failure that should be resumable does not say so")
     await contract.within("resume()", chat.resume(turn, second))
     expect(bool(second.actions), "a resumed turn completed and said nothing")
-    check_said(first.history, "resumed", second.history, "resumed")
+    judge(contract, first, second)
     await check_goes_on(chat, contract, "after-resume")
     await contract.within("close()", chat.close())
 
@@ -207,25 +99,30 @@ async def _check_resume(agent: IAgent, contract: AgentContract) -> None:
 async def _check_live_config(agent: IAgent, contract: AgentContract) -> None:
     """Values are taken while nothing runs and while a turn does, and the turn goes on."""
     chat: Any = await open_chat(agent, contract, "config")
-    _configure(chat, contract)
-    output = Watched("configured")
-    run = ensureDeferred(chat.run(request("configured", contract.endless), output))
-    await contract.within("the first word of an endless turn", output.begun)
-    _configure(chat, contract)
-    expect(not run.called, "a change of configuration ended the running turn")
-    await contract.within("stop()", chat.stop("configured"))
-    await contract.within("the end of a stopped turn", ended(run))
+    await _configure(chat, contract)
+    running = await Running(chat, contract, "configured", contract.endless).begun()
+    await _configure(chat, contract)
+    expect(not running.run.called, "a change of configuration ended the running turn")
+    await contract.tried("configure() with a key of no schema", _strange(chat))
+    expect(not running.run.called, "a strange key ended the running turn")
+    await running.stopped()
     await check_goes_on(chat, contract, "after-config")
     await contract.within("close()", chat.close())
 
 
-def _configure(chat: Any, contract: AgentContract) -> None:
-    try:
+async def _configure(chat: Any, contract: AgentContract) -> None:
+    async def told() -> None:
         chat.configure(dict(contract.config))
-    except AgentFailure as failure:
-        raise AssertionError(
-            f"configure() did not take AgentContract.config: {failure.message}"
-        ) from None
+
+    failure = await contract.tried("configure()", told())
+    expect(
+        failure is None,
+        f"configure() did not take AgentContract.config: {failure and failure.message}",
+    )
+
+
+async def _strange(chat: Any) -> None:
+    chat.configure({_UNKNOWN: {"of": ["no", "type"]}})
 
 
 async def _check_workers(agent: IAgent, contract: AgentContract) -> None:
@@ -235,48 +132,96 @@ async def _check_workers(agent: IAgent, contract: AgentContract) -> None:
     text = contract.needed("delegating")
     await contract.within("a turn with a worker", chat.run(request("delegating", text), output))
     expect(bool(output.workers), "a turn that should spawn a worker did not")
+    judge(contract, output)
     for call, worker in output.workers.items():
         check_said(worker.history, worker.turn_id)
         expect(bool(worker.actions), f"the worker of {call} said nothing")
         expect(worker.ended == "complete", f"the worker of {call} ended as {worker.ended}")
-    output = Watched("stopped-worker")
+        said = [one for one in output.actions if one["type"] == "chat/toolCallStart"]
+        expect(
+            any(one["toolCallId"] == call for one in said),
+            f"a worker was opened for the call {call}, of which the turn said nothing",
+        )
+        await contract.tried("stop_worker() of one that is done", chat.stop_worker(call))
     text = contract.needed("delegating_endlessly")
-    run = ensureDeferred(chat.run(request("stopped-worker", text), output))
-    call = await contract.within("the worker of a turn", output.delegated)
+    running = Running(chat, contract, "stopped-worker", text)
+    call = await contract.within("the worker of a turn", running.output.delegated)
+    await contract.tried("stop_worker() of none there is", chat.stop_worker(_UNKNOWN))
+    expect(not running.run.called, "the stop of another worker ended the turn")
     await contract.within("stop_worker()", chat.stop_worker(call))
-    await contract.within("the end of a turn whose worker was stopped", ended(run))
+    await contract.within("the end of a turn whose worker was stopped", ended(running.run))
     await check_goes_on(chat, contract, "after-workers")
+    running = Running(chat, contract, "worker-stopped-with-its-turn", text)
+    await contract.within("the worker of a turn", running.output.delegated)
+    running.output.over()
+    await running.stopped("a turn whose worker runs")
+    await check_goes_on(chat, contract, "after-stopped-workers")
     await contract.within("close()", chat.close())
 
 
-async def _check_reopening(agent: IAgent, contract: AgentContract) -> None:
-    """A chat that was closed is opened on its conversation, and forked from it, and answers."""
+async def _check_customizations(agent: IAgent, contract: AgentContract) -> None:
+    """One that is there can be switched, one that is not is refused in words."""
+    chat: Any = await open_chat(agent, contract, "customizations")
+    known = contract.needed("customization")
+    for enabled in (False, True):
+        await contract.within("toggle()", chat.toggle(known, enabled))
+    failure = await contract.tried("toggle()", chat.toggle(_UNKNOWN, True))
+    expect(failure is not None, "toggle() took a customization it does not have")
+    await check_goes_on(chat, contract, "after-customizations")
+    await contract.within("close()", chat.close())
+
+
+async def _check_mcp(agent: IAgent, contract: AgentContract) -> None:
+    """A server stops and starts; one there is not is refused in words."""
     host = RecordedHost()
-    chat = await open_chat(agent, contract, "kept", host)
-    output = RecordedOutput("kept")
-    await contract.within("a turn", chat.run(request("kept", contract.answered), output))
-    for named in (*host.kept, *output.points):
-        expect(bool(named) and isinstance(named, str), f"{named!r} names no conversation or point")
+    chat: Any = await open_chat(agent, contract, "mcp", host)
+    known = contract.needed("mcp_server")
+    await contract.within("stop_server()", chat.stop_server(known))
+    await contract.within("start_server()", chat.start_server(known))
+    chat.leave_server_starting(known)
+    chat.leave_server_starting(_UNKNOWN)
+    for name in ("start_server", "stop_server"):
+        failure = await contract.tried(f"{name}()", getattr(chat, name)(_UNKNOWN))
+        expect(failure is not None, f"{name}() took a server it does not have")
+    strangers = {server for server, _ in host.servers} - {known}
+    expect(_UNKNOWN not in strangers, "the state of a server that is not there was told")
+    await check_goes_on(chat, contract, "after-mcp")
     await contract.within("close()", chat.close())
-    at = None
-    if host.kept:
-        point = output.points[-1] if output.points else None
-        at = ConversationPoint(conversation=host.kept[-1], point=point)
-    history = [_turn("kept", contract.answered, output.text())]
-    for how in ("resume", "fork"):
-        start: dict[str, Any] = {"history": history, how: at}
-        again = await open_chat(agent, contract, how, **start)
-        await check_goes_on(again, contract, f"after-{how}")
-        await contract.within("close()", again.close())
 
 
-def _turn(turn_id: str, asked: str, answered: str) -> dict[str, Any]:
-    """A finished turn (schema: Turn)."""
-    return {
-        "id": turn_id,
-        "startedAt": "2026-01-01T00:00:00.000Z",
-        "duration": 1,
-        "message": message(asked),
-        "responseParts": [{"kind": "markdown", "id": f"{turn_id}:1", "content": answered}],
-        "state": "complete",
-    }
+async def _check_sign_in(agent: IAgent, contract: AgentContract, sign_in: SignIn) -> None:
+    """What waits for a sign-in goes on with the one that was made, and with no other."""
+    host = RecordedHost()
+    chat: Any = await open_chat(agent, contract, "sign-in", host)
+    chat.signed_in(sign_in.resource, sign_in.server)  # with no turn that waits
+    output = Watched("sign-in")
+    waits: Deferred[str] = Deferred()
+
+    def look(action: Action) -> None:
+        if action["type"] == "chat/toolCallAuthRequired" and not waits.called:
+            waits.callback(action["toolCallId"])
+
+    output.heard.append(look)
+    running = Running(chat, contract, output.turn_id, sign_in.message, output)
+    call = await contract.within("the wait for a sign-in", waits)
+    chat.signed_in(_UNKNOWN, None)
+    await contract.settled()
+    expect(not running.run.called, "the sign-in to something else ended a turn that waits for one")
+    host.credentials[sign_in.resource] = sign_in.token
+    chat.signed_in(sign_in.resource, sign_in.server)
+    await contract.within("the end of a turn that waited for a sign-in", running.run)
+    resolved = [
+        action["toolCallId"]
+        for action in output.actions
+        if action["type"] == "chat/toolCallAuthResolved"
+    ]
+    expect(call in resolved, f"the sign-in of the call {call} was not said to be over")
+    judge(contract, output)
+    host.credentials.clear()
+    output, waits = Watched("sign-in-stopped"), Deferred()
+    output.heard.append(look)
+    running = Running(chat, contract, output.turn_id, sign_in.message, output)
+    await contract.within("the wait for a sign-in", waits)
+    await running.stopped("a turn that waits for a sign-in")
+    await check_goes_on(chat, contract, "after-sign-in")
+    await contract.within("close()", chat.close())

@@ -1,150 +1,174 @@
 """How one backend is checked: the messages that make it do things, and the time it has."""
 
-from collections.abc import Awaitable, Mapping, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final
 
 import attrs
 from twisted.internet.defer import Deferred, TimeoutError, ensureDeferred  # noqa: A004
-from zope.interface.verify import verifyObject
+from twisted.internet.task import Clock, deferLater
 
-from ahpd.interfaces import (
-    AgentFailure,
-    ChatStart,
-    IAgent,
-    IAgentChat,
-    Permission,
-    TurnOver,
-    TurnRequest,
-)
-from ahpd.protocol import Action
-from ahpd.testing.agent_contract.said import check_said, expect
-from ahpd.testing.agents import Gate, RecordedHost, RecordedOutput
+from ahpd.interfaces import AgentFailure, IAgent, TurnOver
+from ahpd.testing.agent_contract.said import expect
+
+#: Characters that may be said while clients have no room, unless a contract says otherwise.
+MOST_AHEAD: Final = 1024 * 1024
+
+
+@attrs.frozen(kw_only=True)
+class SignIn:
+    """A turn that waits for a sign-in, and what a client lends it."""
+
+    message: str
+    """Its turn says `chat/toolCallAuthRequired` of a call, and completes once it may go on."""
+    resource: str
+    """The protected resource the token is for."""
+    server: str | None = None
+    """The MCP server it is for (its customization's id); None where it is for the resource."""
+    token: str = "lent-to-the-check"  # noqa: S105 - of no service
+    """What is lent. It may be in nothing that is said."""
 
 
 @attrs.frozen(kw_only=True)
 class AgentContract:
-    """How to check one backend.
+    """How to check one backend: `reactor`, `endless`, and what goes with what it declares.
 
-    `answered` is a message whose turn completes, `endless` one whose turn says
-    something and runs on until it is stopped. `bound` is how many seconds of `reactor`
-    anything may take. What it declares (`AgentAbilities`) is checked with the messages
-    below; a declared ability whose message is missing is an `AssertionError` itself.
+    A field below that says *needed for* something is asked for where an agent declares or
+    provides it; that it is missing then is an `AssertionError` itself. The others each add a
+    check that cannot be made without them.
     """
 
     reactor: Any
+    """What times the checks. A `Clock` is advanced where a check lets time pass."""
     answered: str = "hello"
+    """A message whose turn says something and completes."""
     endless: str
+    """A message whose turn says something and runs on until it is stopped."""
     bound: float = 10.0
-    failing: str | None = None
-    """For `resume`: its turn fails in a way that can be resumed, and the resume completes."""
-    delegating: str | None = None
-    """For `workers`: its turn spawns a worker, which completes."""
-    delegating_endlessly: str | None = None
-    """For `workers`: its turn spawns a worker that runs until it is stopped, and ends then."""
+    """How many seconds anything may take."""
+    config: Mapping[str, Any] = attrs.field(factory=dict)
+    """Settings it takes: chats are opened with them, and with `live_config` told of them."""
+    secrets: Sequence[str] = ()
+    """Keys it was given: they may be in nothing that is said or shown."""
+    supervisor: Any = None
+    """The `ProcessSupervisor` of its ports, whose children are counted at the end. None where it
+    has none; what descends from this process is counted all the same."""
+
+    # -- what a turn says, and how fast --------------------------------------------------
+    flooding: str | None = None
+    """A message whose turn says more than `most_ahead` characters as fast as it may, and
+    completes: it is held back while clients have no room."""
+    flooded: Callable[[], int] | None = None
+    """How much of that its source has made so far, in characters: what a program wrote, what an
+    endpoint sent. The source is held back too, but for as much again as `most_ahead`."""
+    most_ahead: int = MOST_AHEAD
+    """How many characters it may say while clients have no room."""
+
+    # -- what a turn awaits --------------------------------------------------------------
     asking: Sequence[str] = ()
     """Each one's turn awaits one answer of a person or client, and completes whatever it is."""
     client_tools: Sequence[Mapping[str, Any]] = ()
     """The tools of clients that `asking` needs (as `TurnRequest.client_tools`)."""
-    config: Mapping[str, Any] = attrs.field(factory=dict)
-    """For `live_config`: values it takes."""
+    effects: Mapping[str, Callable[[], Any]] = attrs.field(factory=dict)
+    """By message of `asking`: what its call changes in the world, as a value that compares (see
+    `files_of`). It is another once the call was allowed, and the same in every other case."""
+    host_tool: str | None = None
+    """A message whose turn calls the host's tool `look_up` once and completes; any answer of
+    `confirmed` it asks for is yes."""
+    sign_in: SignIn | None = None
+    """Needed for chats that provide `ISignedInChat`."""
 
-    def needed(self, name: str) -> str:
-        """The message `name` for an ability that was declared."""
-        message: str | None = getattr(self, name)
-        if message is None:
+    # -- abilities -----------------------------------------------------------------------
+    steered: str | None = None
+    """Needed for `steering`: its turn reads one message steered into it, says something of it,
+    and completes."""
+    failing: str | None = None
+    """Needed for `resume`: its turn fails in a way that can be resumed, and the resume
+    completes. It is sent once."""
+    delegating: str | None = None
+    """Needed for `workers`: its turn spawns a worker, which completes."""
+    delegating_endlessly: str | None = None
+    """Needed for `workers`: its turn spawns a worker that runs until it is stopped, and ends."""
+    customization: str | None = None
+    """Needed for `customizations`: the id of one that can be switched."""
+    mcp_server: str | None = None
+    """Needed for `mcp`: the id of a server that can be started and stopped."""
+
+    # -- conversations -------------------------------------------------------------------
+    recalling: str | None = None
+    """For `reopens`: a message whose turn says how far the conversation goes, the same words
+    exactly where it goes as far; how many messages it was sent, for one."""
+    cuts: bool = True
+    """For `reopens`: whether it goes on from an earlier turn. One that cannot keeps the whole."""
+    keeps: bool = True
+    """For `IConversations`: whether there are conversations to list, read and delete. Where not,
+    it says so in words (`AgentFailure`), or lists none."""
+
+    # -- the agent itself ----------------------------------------------------------------
+    unchanged: Callable[[], Any] | None = None
+    """For `IProbedAgent`: what a probe must not change, as a value that compares: files, how
+    many prompts were sent."""
+    unusable: Callable[[], IAgent] | None = None
+    """Makes one that cannot work: its program is not there, its endpoint does not answer. It is
+    probed, and its turns fail in words."""
+    change: Callable[[IAgent], Awaitable[None] | None] | None = None
+    """For `IChangingAgent`: has `info()` answer something else, as a sign-in or a model would."""
+
+    def needed(self, name: str) -> Any:
+        """The field `name`, for something that was declared."""
+        value = getattr(self, name)
+        if value is None:
             raise AssertionError(f"what it declares is checked with AgentContract.{name}: name one")
-        return message
+        return value
+
+    async def tried(self, what: str, work: Awaitable[Any]) -> AgentFailure | None:
+        """The failure `work` raises in words; None where it raises none.
+
+        An `AssertionError` that names `what` where it takes too long, raises anything else, or
+        has no words.
+        """
+        try:
+            await self._bounded(what, work)
+        except AgentFailure as failure:
+            expect(bool(failure.message), f"{what} failed and has no words for it")
+            self.discreet(what, failure.message)
+            return failure
+        return None
 
     async def within(self, what: str, work: Awaitable[Any]) -> Any:
-        """`work`'s result; an `AssertionError` naming `what` when it takes too long."""
+        """`work`'s result; an `AssertionError` that names `what` where it is late, or fails."""
+        try:
+            return await self._bounded(what, work)
+        except AgentFailure as failure:
+            raise AssertionError(f"{what} failed: {failure.message}") from None
+
+    async def _bounded(self, what: str, work: Awaitable[Any]) -> Any:
         deferred: Deferred[Any] = ensureDeferred(_await(work))
         deferred.addTimeout(self.bound, self.reactor)
         try:
             return await deferred
         except TimeoutError:
             raise AssertionError(f"{what} took more than {self.bound} seconds") from None
+        except (AgentFailure, AssertionError):
+            raise
+        except TurnOver:
+            raise AssertionError(f"{what} raised TurnOver although its turn was not over") from None
+        except Exception as error:
+            raise AssertionError(f"{what} raised {type(error).__name__}: {error}") from error
+
+    async def settled(self, seconds: float = 0.05) -> None:
+        """Let some time pass, for what should not happen."""
+        if isinstance(self.reactor, Clock):
+            self.reactor.advance(seconds)
+        else:
+            await deferLater(self.reactor, seconds)
+
+    def discreet(self, where: str, *said: object) -> None:
+        """None of the secrets is in what was said."""
+        lent = () if self.sign_in is None else (self.sign_in.token,)
+        for secret in (*self.secrets, *lent):
+            # A secret that was named is in no message here either.
+            expect(secret not in repr(said), f"{where} holds a secret")
 
 
 async def _await(work: Awaitable[Any]) -> Any:
     return await work
-
-
-async def open_chat(
-    agent: IAgent,
-    contract: AgentContract,
-    name: str,
-    host: RecordedHost | None = None,
-    **start: Any,
-) -> IAgentChat:
-    """A chat on the agent, opened with the further fields of ChatStart in `start`."""
-    told = ChatStart(
-        session=f"ahp-session:/{name}",
-        chat=f"ahp-chat:/{name}",
-        working_directories=(),
-        config=dict(contract.config),
-        host=RecordedHost() if host is None else host,
-        client_tools=contract.client_tools,
-        **start,
-    )
-    try:
-        chat: IAgentChat = await contract.within("open_chat()", agent.open_chat(told))
-    except AgentFailure as failure:
-        raise AssertionError(f"open_chat() of the chat {name} failed: {failure.message}") from None
-    verifyObject(IAgentChat, chat)
-    return chat
-
-
-def request(turn_id: str, text: str, contract: AgentContract | None = None) -> TurnRequest:
-    """A turn with a person's message."""
-    return TurnRequest(
-        turn_id=turn_id,
-        message=message(text),
-        client_tools=() if contract is None else contract.client_tools,
-    )
-
-
-def message(text: str) -> dict[str, Any]:
-    """A person's message (schema: Message)."""
-    return {"text": text, "origin": {"kind": "user"}}
-
-
-async def ended(run: "Deferred[None]") -> None:
-    """An interrupted turn may return, fail, or learn that it is over; another exception is a bug."""
-    try:
-        await run
-    except AgentFailure as failure:
-        expect(bool(failure.message), "a failure has no words")
-    except TurnOver:
-        pass
-
-
-async def check_goes_on(chat: IAgentChat, contract: AgentContract, turn_id: str) -> None:
-    """The chat runs one more turn."""
-    output = RecordedOutput(turn_id)
-    await contract.within(
-        f"the turn {turn_id}", chat.run(request(turn_id, contract.answered), output)
-    )
-    expect(bool(output.actions), f"the turn {turn_id} said nothing")
-    check_said(output.history, turn_id)
-
-
-class Watched(RecordedOutput):
-    """Says when the turn has begun to speak, and when it waits for an answer or has a worker."""
-
-    def __init__(self, turn_id: str, room: Gate | None = None) -> None:
-        super().__init__(turn_id, room)
-        self.begun: Deferred[None] = Deferred()
-        self.delegated: Deferred[str] = Deferred()
-
-    def emit(self, action: Action, permission: Permission | None = None) -> None:
-        """Keep it, and say that the turn has begun."""
-        super().emit(action, permission)
-        if not self.begun.called:
-            self.begun.callback(None)
-
-    def worker(self, tool_call_id: str, message: Mapping[str, Any], title: str) -> Any:
-        """A worker, kept, and say which call has one."""
-        worker = super().worker(tool_call_id, message, title)
-        if not self.delegated.called:
-            self.delegated.callback(tool_call_id)
-        return worker

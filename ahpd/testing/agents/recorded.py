@@ -140,6 +140,9 @@ class RecordedOutput:
     async def confirmed(self, tool_call_id: str) -> ToolAnswer:
         """Wait for `confirm`."""
         answer = cast("ToolAnswer", await self.awaited.wait(CONFIRMED, tool_call_id))
+        if answer.decision_source == "host_policy" and answer.reason is None:
+            self._ruled(tool_call_id)
+            return answer
         fields: State
         if answer.approved:
             fields = {"approved": True, "confirmed": answer.decided_by}
@@ -155,6 +158,14 @@ class RecordedOutput:
             fields["selectedOptionId"] = answer.option
         self._tell("chat/toolCallConfirmed", toolCallId=tool_call_id, **fields)
         return answer
+
+    def _ruled(self, call: str) -> None:
+        """The host's rules answered: no client reads that the call asked."""
+        for place in reversed(range(len(self.history))):
+            said = self.history[place]
+            if said["type"] == "chat/toolCallReady" and said["toolCallId"] == call:
+                self.history[place] = {**said, "confirmed": "not-needed"}
+                return
 
     async def result_confirmed(self, tool_call_id: str) -> ToolAnswer:
         """Wait for `confirm_result`."""

@@ -2,7 +2,7 @@
 
 import itertools
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from twisted.internet.defer import CancelledError, Deferred
@@ -178,21 +178,29 @@ class ScriptedChat:
     async def toggle(self, customization_id: str, enabled: bool) -> None:
         """Keep it, or raise the agent's `toggle_failure`."""
         self.toggled.append((customization_id, enabled))
+        self._known(customization_id)
         _raise(self.agent.toggle_failure)
 
     async def start_server(self, server_id: str) -> None:
         """Keep it, or raise the agent's `server_failure`."""
         self.started_servers.append(server_id)
+        self._known(server_id)
         _raise(self.agent.server_failure)
 
     async def stop_server(self, server_id: str) -> None:
         """Keep it, or raise the agent's `server_failure`."""
         self.stopped_servers.append(server_id)
+        self._known(server_id)
         _raise(self.agent.server_failure)
 
     def leave_server_starting(self, server_id: str) -> None:
         """Keep it."""
         self.left_starting.append(server_id)
+
+    def _known(self, identifier: str) -> None:
+        known = self.agent.known_ids
+        if known is not None and identifier not in known:
+            raise AgentFailure(f"There is no {identifier}", "notFound")
 
 
 def _raise(failure: AgentFailure | None) -> None:
@@ -213,7 +221,8 @@ class ScriptedAgent:
     Misbehaviours are attributes: `open_failure` (raised by `open_chat`), `open_gate` and
     `close_gate` (where those wait), `ignores_stop`, `takes_steering` (or a function that
     decides), `withdraws`, `keeps_steering` (does not hand back what its turn did not
-    read), `configure_failure`, `toggle_failure`, `server_failure`.
+    read), `configure_failure`, `toggle_failure`, `server_failure`. `known_ids` are those of
+    the customizations and servers it has; None is any.
     """
 
     def __init__(
@@ -245,6 +254,7 @@ class ScriptedAgent:
         self.configure_failure: AgentFailure | None = None
         self.toggle_failure: AgentFailure | None = None
         self.server_failure: AgentFailure | None = None
+        self.known_ids: Collection[str] | None = None
         self._scripts: deque[Script] = deque()
 
     def then(self, *scripts: Script) -> "ScriptedAgent":

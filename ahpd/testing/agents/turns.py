@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import attrs
 from twisted.internet.defer import Deferred
@@ -13,10 +13,14 @@ from ahpd.interfaces import (
     InputAnswer,
     ITurnOutput,
     IWorkerOutput,
+    Permission,
     ToolAnswer,
     TurnRequest,
 )
 from ahpd.protocol import State
+
+#: What a call asks that says no more of itself.
+_CUSTOM: Final = Permission(kind="custom-tool")
 
 
 @attrs.frozen
@@ -138,16 +142,29 @@ class ScriptedTurn:
         self.say("chat/toolCallStart", toolCallId=call, toolName=name, displayName=name, **fields)
         return call
 
-    def ready(self, call: str, text: str, tool_input: str = "{}", **fields: Any) -> str:
-        """Its input is whole. Without `confirmed` among `fields` it waits to be allowed."""
+    def ready(
+        self,
+        call: str,
+        text: str,
+        tool_input: str = "{}",
+        permission: Permission | None = _CUSTOM,
+        **fields: Any,
+    ) -> str:
+        """Its input is whole. Without `confirmed` among `fields` it waits to be allowed, and
+        `permission` is what it asks."""
         self.say("chat/toolCallDelta", toolCallId=call, content=tool_input)
-        self.say(
-            "chat/toolCallReady",
-            toolCallId=call,
-            invocationMessage=text,
-            toolInput=tool_input,
+        action = {
+            "type": "chat/toolCallReady",
+            "turnId": self.request.turn_id,
+            "toolCallId": call,
+            "invocationMessage": text,
+            "toolInput": tool_input,
             **fields,
-        )
+        }
+        if "confirmed" in fields or permission is None:
+            self.output.emit(action)
+        else:
+            self.output.emit(action, permission)
         return call
 
     def complete(self, call: str, text: str, **fields: Any) -> None:
@@ -176,7 +193,8 @@ class ScriptedTurn:
     ) -> str:
         """A tool call that waits to be allowed; returns its id, `confirmed` gives the answer.
 
-        `options` are ConfirmationOptions, `fields` more of `chat/toolCallReady`.
+        `options` are ConfirmationOptions, `fields` more of `chat/toolCallReady`, and
+        `permission` among them what it asks for.
         """
         if options is not None:
             fields["options"] = list(options)
