@@ -1,0 +1,1 @@
+"""An agent over any endpoint that speaks OpenAI's chat completions."""

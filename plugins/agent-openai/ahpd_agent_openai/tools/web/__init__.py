@@ -1,0 +1,1 @@
+"""The web: fetching a page, and searching for one."""
