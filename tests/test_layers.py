@@ -25,8 +25,10 @@ ALLOWED = {
     "completions": {"protocol", "interfaces", "threads"},
     "attachments": {"protocol", "interfaces", "threads", "whole_files", "private_folders"},
     "terminals": {"protocol", "interfaces", "channels", "wire"},
+    "permissions": {"protocol", "interfaces"},
     "resources": {"protocol", "interfaces", "threads", "whole_files"},
     "watches": {"protocol", "interfaces", "channels"},
+    "tools": {"protocol", "interfaces"},
     "mcp": {"protocol", "wire", "interfaces"},
     "credentials": {"protocol", "interfaces"},
     "commands": {
@@ -35,6 +37,7 @@ ALLOWED = {
         "completions",
     },
     "config": {"protocol", "private_folders"},
+    "records": {"protocol", "interfaces", "config", "agents"},
     "stores": {"protocol", "wire", "interfaces", "whole_files", "private_folders"},
     "client": {"protocol", "wire", "interfaces", "transports"},
     "service_tree": set(),
@@ -47,13 +50,17 @@ ALLOWED = {
         "terminals", "resources", "watches", "mcp", "credentials",
         "protocol", "wire", "interfaces", "channels", "transports", "peers", "processes", "agents",
         "root", "chats", "sessions", "commands", "config", "stores", "journal",
+        "permissions", "records", "tools",
     },
-    "testing": {"protocol", "wire", "interfaces", "transports", "client", "app", "config", "stores"},
+    "testing": {
+        "protocol", "wire", "interfaces", "transports", "client", "app", "config", "stores",
+        "processes", "threads",
+    },
     "daemon": {"config", "private_folders"},
     "tap": {"app", "config", "daemon", "protocol", "interfaces"},
     "cli": {
         "app", "config", "client", "daemon", "tap", "protocol", "transports", "interfaces", "stores",
-        "attachments",
+        "attachments", "records", "processes", "threads", "whole_files", "private_folders",
     },
     "__main__": {"cli"},
     "__init__": set(),
@@ -130,3 +137,41 @@ def test_autobahn_is_imported_by_the_websocket_transports_alone():
             names = [alias.name for alias in node.names] + [module]
             if any(name.split(".")[0] == "autobahn" for name in names if name):
                 assert part_of(path) == "transports", f"{path} imports autobahn"
+
+
+#: What a plugin may import of the host, and what its tests may beside that.
+PLUGINS_MAY = {"interfaces", "agents", "protocol", "wire"}
+THEIR_TESTS_MAY = PLUGINS_MAY | {"testing", "processes", "client"}
+
+
+def plugin_modules():
+    return sorted((ROOT / "plugins").rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", plugin_modules(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_plugin_imports_what_is_there_for_it(path):
+    # A module called `testing` is a plugin's own kit for tests.
+    tests = "tests" in path.relative_to(ROOT / "plugins").parts or path.stem == "testing"
+    allowed = THEIR_TESTS_MAY if tests else PLUGINS_MAY
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line} imports ahpd.{imported}"
+        for line, imported in imported_parts(path)
+        if imported not in allowed
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_plugins_know_neither_the_global_reactor_nor_each_other():
+    names = {path.name for path in (ROOT / "plugins").glob("*/ahpd_*")}
+    for path in plugin_modules():
+        itself, *inside = path.relative_to(ROOT / "plugins").parts
+        if inside[0] == "tests":
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.Import | ast.ImportFrom):
+                continue
+            module = getattr(node, "module", None) or ""
+            found = {alias.name for alias in node.names}
+            assert not (module == "twisted.internet" and "reactor" in found), path
+            others = {name.split(".")[0] for name in (*found, module)} & names
+            assert others <= {inside[0]}, f"{path} of {itself} imports {others}"

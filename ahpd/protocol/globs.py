@@ -62,8 +62,21 @@ class WatchFilter:
         return self._on_the_way is None or self._on_the_way(path) is not None
 
 
-def _read(globs: Sequence[str]) -> list[_Pattern]:
-    """Each pattern as its segments. A path means what is below it too: it ends in `**`."""
+def whole_path(pattern: str) -> Callable[[str], bool]:
+    """Whether an absolute path is one `pattern` means, as VS Code matches a glob with a path.
+
+    Here a pattern without any of the characters above means the one path it names, and `a/**`
+    means `a` too. One that begins with neither `/` nor `**` matches no absolute path. Raises
+    `ValueError` with words that name a pattern nobody can read.
+    """
+    if not pattern.startswith(("/", "\\", "**")):
+        return lambda path: False
+    matches = _any_of([_regex(each) for each in _read((pattern,), below=False)])
+    return lambda path: matches is not None and matches(path.lstrip("/")) is not None
+
+
+def _read(globs: Sequence[str], below: bool = True) -> list[_Pattern]:
+    """Each pattern as its segments. A path means what is `below` it too: it ends in `**`."""
     found: list[_Pattern] = []
     length = 0
     if sum(map(len, globs)) > MOST_CHARACTERS:
@@ -83,7 +96,7 @@ def _read(globs: Sequence[str]) -> list[_Pattern]:
                 raise ValueError(f"a pattern has more than {_MOST_SEGMENTS} segments")
             if ".." in segments:
                 raise ValueError(f"the pattern {glob!r} leads out of what is watched")
-            if _MAGIC.search(glob) is None:
+            if below and _MAGIC.search(glob) is None:
                 segments.append("**")
             _check(segments, glob)
             found.append(segments)

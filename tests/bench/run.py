@@ -18,6 +18,7 @@ from types import ModuleType
 # The benches are programs, not a package: `ahpd` is this checkout's, whatever is installed.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
+import bench_agents
 import bench_delta
 import bench_fanout
 import bench_latency
@@ -45,6 +46,7 @@ BENCHES: tuple[ModuleType, ...] = (
     bench_wake,
     bench_terminals,
     bench_resources,
+    bench_agents,
 )
 
 

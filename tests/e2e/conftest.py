@@ -106,7 +106,8 @@ def talk():
 
     async def talk(probe, **params):
         session = f"ahp-session:/e2e-{next(_numbers)}"
-        await probe.request("createSession", channel=session, provider="demo", **params)
+        params.setdefault("provider", "demo")
+        await probe.request("createSession", channel=session, **params)
         await probe.subscribe(session)
         await probe.wait_for(lambda: probe.state(session).get("defaultChat"), what="a chat")
         chat = probe.state(session)["defaultChat"]

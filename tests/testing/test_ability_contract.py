@@ -2,119 +2,13 @@
 
 import pytest
 import pytest_twisted
-from twisted.internet.task import Clock
 from zope.interface import implementer
 
 from ahpd.interfaces import AgentAbilities, AgentFailure, IAgentChat
-from ahpd.testing.agent_contract import AgentContract, check_agent
-from ahpd.testing.agents import ScriptedAgent, echo, never_ends
+from ahpd.testing.agent_contract import check_agent
+from ahpd.testing.agents import echo, never_ends
 
-CLIENT_TOOL = {"clientId": "editor", "name": "look"}
-
-
-async def confirms(turn):
-    call = turn.ask("run", "Running", [{"id": "y", "label": "Yes", "kind": "approve"}])
-    if (await turn.confirmed(call)).approved:
-        turn.complete(call, "ran")
-
-
-async def reviews(turn):
-    call = turn.running("read")
-    turn.complete(call, "secret", requiresResultConfirmation=True)
-    await turn.result_confirmed(call)
-
-
-async def questions(turn):
-    turn.markdown((await turn.answered(turn.question("Sure?", "yes", "no"))).response)
-
-
-async def has_a_client_look(turn):
-    result = await turn.client_result(turn.client_tool("editor", "look"))
-    turn.markdown(result["pastTenseMessage"])
-
-
-async def reads_steering(turn):
-    part = turn.markdown("waiting")
-    while True:
-        turn.delta(part, (await turn.steering()).text)
-
-
-async def fails_once(turn):
-    if not turn.resumed:
-        turn.markdown("so far")
-        raise AgentFailure("not yet", resumable=True)
-    turn.markdown("done")
-
-
-async def delegates(turn):
-    call = turn.running("task")
-    worker = turn.worker(call, "look around")
-    worker.markdown("seen")
-    worker.done()
-    turn.complete(call, "seen")
-
-
-async def delegates_endlessly(turn):
-    call = turn.running("task")
-    await turn.worker(call, "look around").until_stopped()
-    turn.fail(call, "stopped")
-
-
-async def answers(turn):
-    await echo(turn)
-    turn.point(f"after {turn.request.turn_id}")
-
-
-SCRIPTS = {
-    "answered": answers,
-    "endless": never_ends,
-    "failing": fails_once,
-    "delegating": delegates,
-    "delegating endlessly": delegates_endlessly,
-    "confirm": confirms,
-    "review": reviews,
-    "question": questions,
-    "client": has_a_client_look,
-}
-EVERYTHING = AgentAbilities(
-    steering=True,
-    resume=True,
-    live_config=True,
-    workers=True,
-    customizations=True,
-    mcp=True,
-    reopens=True,
-)
-
-
-def able(abilities=EVERYTHING, **scripts):
-    """An agent that does all it should, but for what `scripts` has it do instead."""
-    known = SCRIPTS | {name.replace("_", " "): script for name, script in scripts.items()}
-
-    async def by_text(turn):
-        await known[turn.request.text](turn)
-
-    agent = ScriptedAgent(always=by_text, abilities=abilities)
-    agent.keeps_as = lambda start: f"kept {start.chat}"
-    return agent
-
-
-def contract(**fields):
-    """How it is checked; on a clock of its own, where nothing ever takes too long."""
-    return AgentContract(
-        **{
-            "reactor": Clock(),
-            "answered": "answered",
-            "endless": "endless",
-            "failing": "failing",
-            "delegating": "delegating",
-            "delegating_endlessly": "delegating endlessly",
-            "asking": ["confirm", "review", "question", "client"],
-            "client_tools": [CLIENT_TOOL],
-            "config": {"pace": "slow"},
-            **fields,
-        }
-    )
+from .able import able, changed, contract, reads_steering, with_fields, with_methods
 
 
 @pytest.mark.parametrize("endless", [never_ends, reads_steering])
@@ -127,7 +21,15 @@ async def test_an_agent_that_does_all_it_declares_holds_it(endless):
 async def test_what_is_not_declared_is_not_asked_for():
     await check_agent(
         lambda: able(AgentAbilities()),
-        contract(failing=None, delegating=None, delegating_endlessly=None, asking=()),
+        contract(
+            failing=None,
+            steered=None,
+            delegating=None,
+            delegating_endlessly=None,
+            customization=None,
+            mcp_server=None,
+            asking=(),
+        ),
     )
 
 
@@ -140,34 +42,6 @@ class Plain:
 
     def __init__(self, chat):
         self.run, self.stop, self.close = chat.run, chat.stop, chat.close
-
-
-def changed(change, abilities=EVERYTHING, **scripts):
-    """An agent whose chats `change` has altered, or replaced by what it returns."""
-    agent = able(abilities, **scripts)
-    open_chat = agent.open_chat
-
-    async def wrapped(start):
-        chat = await open_chat(start)
-        return change(chat, start) or chat
-
-    agent.open_chat = wrapped
-    return agent
-
-
-def with_fields(abilities=EVERYTHING, **fields):
-    agent = able(abilities)
-    for name, value in fields.items():
-        setattr(agent, name, value)
-    return agent
-
-
-def with_methods(**methods):
-    def change(chat, start):
-        for name, make in methods.items():
-            setattr(chat, name, make(chat))
-
-    return changed(change)
 
 
 def takes_at_any_time(chat):
@@ -277,12 +151,12 @@ def with_abilities(value):
         (lambda: able(question=answers_itself_twice), "which is answered already"),
         (lambda: able(question=asks_nobody), "ended without asking"),
         (lambda: with_methods(steer=takes_at_any_time), "with no turn running took the message"),
-        (lambda: with_methods(steer=lambda chat: lambda *_: None), "took the message"),
+        (lambda: with_methods(steer=lambda chat: lambda *_: None), "answered None, expected True"),
         (lambda: with_fields(takes_steering=lambda _: "yes"), "answered 'yes', expected True"),
         (lambda: with_fields(keeps_steering=True), "0 times in all, expected once"),
         (lambda: with_methods(withdraw=tells_twice), "2 times in all, expected once"),
         (lambda: with_methods(steer=tells_of_strangers), "nobody's"),
-        (lambda: with_methods(withdraw=lambda chat: lambda _: True), "it was never given"),
+        (lambda: with_methods(withdraw=lambda chat: lambda _: True), "it had not taken"),
         (lambda: able(failing=echo), "the turn that should fail completed"),
         (lambda: able(failing=fails_for_good), "does not say so"),
         (lambda: able(failing=fails_silently), "a resumed turn completed and said nothing"),
@@ -291,7 +165,10 @@ def with_abilities(value):
         (lambda: able(delegating=delegates_and_forgets), "ended as None"),
         (lambda: able(delegating=delegates_to_nobody), "should spawn a worker did not"),
         (lambda: able(delegating=has_a_worker_of_bad_manners), "not open"),
-        (lambda: changed(refuses_what_is_kept), "open_chat.. of the chat resume failed: no such"),
+        (
+            lambda: changed(refuses_what_is_kept),
+            "open_chat.. of the chat resumed-0 failed: no such",
+        ),
         (lambda: with_fields(keeps_as=lambda start: ""), "'' names no conversation or point"),
         (lambda: able(answered=names_no_end), "'' names no conversation or point"),
     ],
@@ -337,7 +214,17 @@ async def test_what_never_ends_is_found(make, words):
         await check_agent(make, contract(reactor=reactor, bound=0.2))
 
 
-@pytest.mark.parametrize("missing", ["failing", "delegating", "delegating_endlessly"])
+@pytest.mark.parametrize(
+    "missing",
+    [
+        "failing",
+        "steered",
+        "delegating",
+        "delegating_endlessly",
+        "customization",
+        "mcp_server",
+    ],
+)
 @pytest_twisted.ensureDeferred
 async def test_an_ability_that_cannot_be_checked_is_told(missing):
     with pytest.raises(AssertionError, match=f"AgentContract.{missing}: name one"):

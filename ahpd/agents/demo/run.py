@@ -16,7 +16,7 @@ from twisted.python.failure import Failure
 
 from ahpd.agents.demo.background import DemoBackground
 from ahpd.agents.process import AgentProcess
-from ahpd.interfaces import AgentFailure, ITurnOutput, IWorkerOutput, TurnOver
+from ahpd.interfaces import AgentFailure, ITurnOutput, IWorkerOutput, Permission, TurnOver
 from ahpd.processes.waiting import Moment
 from ahpd.protocol.actions import TURN_ACTIONS
 
@@ -27,6 +27,15 @@ _OF_THE_CHAT: Final = frozenset(
     {"chat/activityChanged", "chat/inputRequested", "chat/inputCompleted"}
 )
 _OF_A_TURN: Final = TURN_ACTIONS - _OF_THE_CHAT
+
+#: What a call of the demo's that asks would do: nothing that rules know of.
+_PERMISSION: Final = Permission(kind="custom-tool")
+
+
+def _asked(said: Mapping[str, Any]) -> Permission | None:
+    """What an action asks to be allowed; None where it asks nothing."""
+    asks = said["type"] == "chat/toolCallReady" and said.get("confirmed") is None
+    return _PERMISSION if asks else None
 
 
 class DemoRun:
@@ -76,7 +85,7 @@ class DemoRun:
                 if self.stopped:
                     continue
                 if kind in _OF_A_TURN and "worker" not in said:
-                    emit(said)
+                    emit(said, _asked(said))
                 elif not self._heed(process, kind, said):
                     raise process.broke_protocol(f"said {kind[:80]}, which no turn may say")
             await self._room()
@@ -90,7 +99,7 @@ class DemoRun:
                 output.emit(said)
         elif kind in _OF_A_TURN:
             if output is not None:
-                output.emit({**said, "turnId": output.turn_id})
+                output.emit({**said, "turnId": output.turn_id}, _asked(said))
         elif kind == "demo/wait":
             self._begin_wait(process, output, said)
         elif kind == "demo/background":
