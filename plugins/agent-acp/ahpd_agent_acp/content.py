@@ -22,7 +22,7 @@ def text_in(value: Mapping[str, Any], key: str) -> str | None:
 def object_in(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     """The member, where it is an object; else an empty one."""
     found = value.get(key)
-    return found if isinstance(found, Mapping) else {}
+    return found if isinstance(found, dict) else {}
 
 
 def objects_in(value: Mapping[str, Any], key: str) -> Sequence[Mapping[str, Any]]:
@@ -30,7 +30,7 @@ def objects_in(value: Mapping[str, Any], key: str) -> Sequence[Mapping[str, Any]
     found = value.get(key)
     if not isinstance(found, list):
         return ()
-    return [each for each in found if isinstance(each, Mapping)]
+    return [each for each in found if isinstance(each, dict)]
 
 
 def markdown_of(block: Mapping[str, Any]) -> str:

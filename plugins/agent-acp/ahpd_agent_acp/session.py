@@ -253,7 +253,7 @@ class Session:
         """See `IncomingCalls.told`."""
         if method == "session/update":
             session, update = params.get("sessionId"), params.get("update")
-            if isinstance(session, str) and isinstance(update, Mapping):
+            if isinstance(session, str) and isinstance(update, dict):
                 self._updated(session, update)
         elif not self._requests.told(method, params) and not method.startswith("_"):
             log.debug("{what} said {method}", what=self._ground.what, method=method)

@@ -76,12 +76,15 @@ class TurnUpdates:
 
     def update(self, update: Mapping[str, Any]) -> None:
         """One `session/update`: its `update` object."""
+        kind = text_in(update, "sessionUpdate") or "(none)"
+        part = _CHUNKS.get(kind)
+        if part is not None:  # nearly all of them are
+            if not self.is_over:
+                self._chunk(part, update)
+            return
         if tell(update, self._news) or self.is_over:
             return
-        kind = text_in(update, "sessionUpdate") or "(none)"
-        if kind in _CHUNKS:
-            self._chunk(_CHUNKS[kind], update)
-        elif kind in _CALLS:
+        if kind in _CALLS:
             if not self._calls.update(update):
                 self._ignore(kind)
         elif kind in _PLANS:

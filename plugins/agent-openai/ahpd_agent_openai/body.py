@@ -39,6 +39,7 @@ class Body(Protocol):
         self._ended: Failure | None = None
         self._waiting: Deferred[None] | None = None
         self._leaving: Any = None
+        self._telling: Any = None
 
     async def read(self) -> bytes | None:
         """What has arrived, waited for; None at the end.
@@ -105,6 +106,9 @@ class Body(Protocol):
             self.transport.resumeProducing()  # type: ignore[attr-defined]
 
     def _tell(self) -> None:
+        telling, self._telling = self._telling, None
+        if telling is not None and telling.active():
+            telling.cancel()
         waiting, self._waiting = self._waiting, None
         if waiting is not None:
             waiting.callback(None)
@@ -117,8 +121,9 @@ class Body(Protocol):
             return
         self._chunks.append(data)
         self._held += len(data)
-        if self._waiting is not None:
-            self._tell()
+        if self._waiting is not None and self._telling is None:
+            # Servers send a chunk for each token: what is here already is read in one piece.
+            self._telling = self._reactor.callLater(0, self._tell)
         if self._held > _AHEAD and not self._paused and self.transport is not None:
             self._paused = True
             self.transport.pauseProducing()  # type: ignore[attr-defined]
