@@ -19,7 +19,7 @@ PAGE = ROOT / "docs" / "compatibility.md"
 STATES = {"done", "partly", "not yet", "refused"}
 ROW = re.compile(r"\| `?([^`|]+?)`? \| ([^|]*) \| ([^|]*) \| (`[^`|]+`(?:, `[^`|]+`)*) \|")
 #: Sections with a row for each behaviour, which has no name of the protocol's.
-BEHAVIOURS = {"Chats", "Behaviour"}
+BEHAVIOURS = {"Chats", "Agents", "Behaviour"}
 #: A request of the reference window's own.
 WINDOW_METHOD = re.compile(r"vscode/\w+")
 HEAD = ("| Behaviour |", "|---|")
