@@ -22,6 +22,10 @@ def read(name):
 
 
 PROJECT = tomllib.loads(read("pyproject.toml"))
+PLUGINS = [
+    tomllib.loads(path.read_text(encoding="utf-8"))
+    for path in sorted((ROOT / "plugins").glob("*/pyproject.toml"))
+]
 
 
 def name_of(requirement):
@@ -78,10 +82,18 @@ def sections():
     return found
 
 
+def of_plugins():
+    """What the plugins need beside what ahpd does."""
+    own = {"ahpd", *map(name_of, PROJECT["project"]["dependencies"])}
+    needed = [one for plugin in PLUGINS for one in plugin["project"]["dependencies"]]
+    return [requirement for requirement in needed if name_of(requirement) not in own]
+
+
 @pytest.mark.parametrize(
     ("heading", "requirements"),
     [
         ("To run", PROJECT["project"]["dependencies"]),
+        ("To run the plugins", of_plugins()),
         ("To test", PROJECT["project"]["optional-dependencies"]["test"]),
         ("To check", PROJECT["project"]["optional-dependencies"]["lint"]),
     ],
@@ -99,6 +111,7 @@ def test_each_dependency_is_pinned_to_a_range():
     for requirement in [
         *PROJECT["project"]["dependencies"],
         *(one for many in extras for one in many),
+        *(one for plugin in PLUGINS for one in plugin["project"]["dependencies"]),
     ]:
         assert re.search(r">=[\d.]+,<[\d.]+$", requirement), requirement
 
@@ -118,11 +131,14 @@ def shell_commands():
     return re.findall(r"```sh\n(.*?)\n```", read("README.md"), re.DOTALL)
 
 
-def test_the_readme_has_two_commands_that_set_themselves_up():
-    demo, tests = shell_commands()
+def test_the_readme_has_commands_that_set_themselves_up():
+    demo, agents, tests = shell_commands()
     for command in (demo, tests):
         assert "\n" not in command
         assert command.startswith("python3 -m venv ")
+    for plugin in sorted((ROOT / "plugins").glob("*/pyproject.toml")):
+        assert f"./plugins/{plugin.parent.name} " in agents
+    assert agents.endswith("ahpd configure")
     assert demo.endswith("ahpd demo")
     assert tests.endswith("/tox")
 
@@ -130,7 +146,7 @@ def test_the_readme_has_two_commands_that_set_themselves_up():
 def test_ci_runs_the_readmes_test_command():
     script = ROOT / ".ci" / "run"
     assert script.stat().st_mode & 0o111
-    assert shell_commands()[1] in read(".ci/run").splitlines()
+    assert shell_commands()[-1] in read(".ci/run").splitlines()
 
 
 def test_tox_keeps_what_takes_long_out_of_its_default():
