@@ -71,6 +71,7 @@ class Terminal:
                 {**command.environ, "TERM": "dumb"},
             )
         self.pid, self.shown, self._read = pid, "", 0
+        self.pressing = False
 
     def expect(self, words):
         """Wait until it shows `words` behind what was waited for before."""
@@ -91,7 +92,10 @@ class Terminal:
         return self
 
     def interrupt(self):
+        """Press Ctrl-C, and again each second: it may come between a prompt and the wait for an
+        answer, where no program hears of it before the next key."""
         os.write(self.fd, b"\x03")
+        self.pressing = True
         return self
 
     def end(self):
@@ -105,8 +109,10 @@ class Terminal:
         return os.waitstatus_to_exitcode(status)
 
     def _more(self, until):
-        ready, _, _ = select.select([self.fd], [], [], max(0, until - time.monotonic()))
-        assert ready, f"it says nothing more behind {self.shown!r}"
+        while not select.select([self.fd], [], [], 1.0)[0]:
+            assert time.monotonic() < until, f"it says nothing more behind {self.shown!r}"
+            if self.pressing:
+                os.write(self.fd, b"\x03")
         try:
             data = os.read(self.fd, 4096)
         except OSError:  # the terminal's other end is closed

@@ -10,7 +10,8 @@ CLIENT_ACTIONS = [spec for spec in ACTIONS.values() if spec.client_dispatchable]
 HOST_ACTIONS = [spec for spec in ACTIONS.values() if not spec.client_dispatchable]
 #: The commands this host serves so far.
 SERVED = {
-    "initialize", "ping", "reconnect", "subscribe", "createSession", "disposeSession", "createChat",
+    "initialize", "ping", "reconnect", "subscribe", "authenticate", "createSession",
+    "disposeSession", "createChat",
     "disposeChat", "listSessions", "fetchTurns", "resolveSessionConfig",
     "completions", "moveChat", "sessionConfigCompletions", "createTerminal", "disposeTerminal",
     "resourceRead", "resourceList", "resourceResolve", "resourceWrite", "resourceDelete",
