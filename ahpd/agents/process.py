@@ -13,7 +13,7 @@ from twisted.internet.defer import Deferred
 from zope.interface import implementer
 
 from ahpd.interfaces import AgentFailure
-from ahpd.processes.child import GRACE, Child, Exit, IChildErrors
+from ahpd.processes.child import GRACE, Child, Exit, IChildErrors, IChildInput
 from ahpd.processes.launch import SpawnFailure
 from ahpd.processes.supervisor import ProcessSupervisor
 from ahpd.processes.waiting import sleep
@@ -38,7 +38,7 @@ BROKE_PROTOCOL: Final = "agentBrokeProtocol"
 NOT_READING: Final = "agentNotReading"
 
 
-@implementer(IChildErrors)
+@implementer(IChildErrors, IChildInput)
 class AgentProcess:
     """One running agent program. Made by `start_agent`; `what` is its name in a sentence.
 
@@ -191,6 +191,15 @@ class AgentProcess:
         if self._keep_errors:
             self._errors += data
             del self._errors[: -self._keep_errors]
+
+    def input_lost(self) -> None:
+        """It hears nothing more: unless it is exiting, that is its end."""
+        Deferred.fromCoroutine(self._explain_deafness())
+
+    async def _explain_deafness(self) -> None:
+        await self._child.exited.within(self._reactor, self._exit_grace)
+        if self._child.exit is None:
+            self._fail(f"{self.what} closed its input and went on running", NOT_READING)
 
     def output_ended(self) -> None:
         """It will say nothing more."""

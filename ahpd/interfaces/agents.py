@@ -140,7 +140,9 @@ class IAgent(Interface):
     """A coding agent this host offers: what it is called, and how a chat on it starts."""
 
     provider: str = Attribute("The id a client names in `createSession`; unique on a host.")
-    abilities: AgentAbilities = Attribute("What its chats can do; the same for the agent's life.")
+    abilities: AgentAbilities = Attribute(
+        "What its chats can do. It may come to less once a program has shown what it lacks."
+    )
 
     def info() -> State:
         """What clients are shown (schema: AgentInfo): names, models, capabilities."""

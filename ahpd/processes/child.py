@@ -97,6 +97,13 @@ class IChildErrors(IChildEvents):
         """A piece of its standard error, which is written to the log as well."""
 
 
+class IChildInput(IChildEvents):
+    """The owner of a child that has to hear what it is told."""
+
+    def input_lost() -> None:
+        """What was written last did not reach it: it closed its input, or is exiting."""
+
+
 class Child:
     """A running child. Made by `ProcessSupervisor.spawn`.
 
@@ -131,7 +138,7 @@ class Child:
         self._asked: float | None = None
         self._ending = False
         self._discarding = False
-        self._stdin = WritePipe(reactor, launched.stdin, f"stdin of {name}")
+        self._stdin = WritePipe(reactor, launched.stdin, f"stdin of {name}", self._input_lost)
         self._stdout = ReadPipe(
             reactor,
             launched.stdout,
@@ -192,6 +199,10 @@ class Child:
         if IChildErrors.providedBy(self._events):
             self._tell(self._events.errors_received, data)
 
+    def _input_lost(self) -> None:
+        if not self._discarding and IChildInput.providedBy(self._events):
+            self._tell(self._events.input_lost)
+
     def _output_ended(self) -> None:
         self._tell(self._events.output_ended)
 
@@ -224,6 +235,7 @@ class Child:
 
     async def _end(self) -> None:
         if self._manner.input_first:
+            self._look()  # what it started is known by parentage only as long as it runs
             self._stdin.close()
             if await self.exited.within(self._reactor, self._patience):
                 return

@@ -144,10 +144,14 @@ class ReadPipe(_Descriptor):
 
 @implementer(IWriteDescriptor)
 class WritePipe(_Descriptor):
-    """Writes to a child's input: at once where the pipe takes it, else as it makes room."""
+    """Writes to a child's input: at once where the pipe takes it, else as it makes room.
 
-    def __init__(self, reactor: Any, fd: int, name: str) -> None:
+    `lost` is called once where something could not be written, for its reader is gone.
+    """
+
+    def __init__(self, reactor: Any, fd: int, name: str, lost: Callable[[], None]) -> None:
         super().__init__(reactor, fd, name)
+        self._lost = lost
         self._waiting = bytearray()
         self._closing = False
 
@@ -174,6 +178,7 @@ class WritePipe(_Descriptor):
         except OSError as error:
             if error.errno not in (errno.EAGAIN, errno.EINTR):
                 self.connectionLost(None)
+                self._lost()
             return 0
 
     def doWrite(self) -> None:

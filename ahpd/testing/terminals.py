@@ -153,6 +153,8 @@ class ScriptedTerminals:
 
     def start(self, program: TerminalProgram, events: ITerminalEvents) -> ITerminalProcess:
         """See `ITerminals.start`."""
+        if not program.argv:
+            raise TerminalFailure("no program was named")
         if self.failure is not None:
             raise TerminalFailure(self.failure)
         pty = self.pty and program.pty

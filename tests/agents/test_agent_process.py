@@ -175,6 +175,29 @@ async def test_a_program_that_does_not_read_is_given_up(start, monkeypatch):
     await process.end(0.05)
 
 
+@pytest.mark.parametrize("size", [10, 1_000_000])
+@pytest_twisted.ensureDeferred
+async def test_a_program_that_closes_its_input_is_given_up(start, size):
+    process = start("os.close(0)\nsay(a=1)\nsignal.pause()", exit_grace=0.1)
+    await process.lines()
+    process.send("x" * size)
+    lines, failure = await all_lines(process)
+    assert failure.message == "The test agent closed its input and went on running"
+    assert (lines, failure.error_type) == ([], "agentNotReading")
+    assert not process.alive
+    await process.end(0.05)
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_program_that_closes_its_input_as_it_exits_exited(start):
+    process = start("os.close(0)\nsay(a=1)\ntime.sleep(0.1)\nsys.exit(3)", exit_grace=5)
+    await process.lines()
+    process.send("x")
+    _, failure = await all_lines(process)
+    assert failure.message == "The test agent exited with code 3"
+    await process.end(0.05)
+
+
 @pytest_twisted.ensureDeferred
 async def test_one_large_line_is_no_sign_of_a_program_that_does_not_read(start, monkeypatch):
     monkeypatch.setattr("ahpd.agents.process.MAX_PENDING_INPUT", 1_000_000)

@@ -1,9 +1,11 @@
 """An ACP agent that does what it should not. The prompt's first word says what.
 
 `say WORDS` is the one turn that goes well. What it writes to `pids` in its folder are the ids
-of the processes it started.
+of the processes it started, `ran` holds what it was allowed to do, and `outcomes` what became
+of what it asked.
 """
 
+import ctypes
 import json
 import os
 import signal
@@ -14,6 +16,8 @@ from pathlib import Path
 
 OUT = sys.stdout.buffer
 SESSION = "s"
+HOME = Path.cwd()
+DEAF = "import signal, time\nfor n in (1, 2, 15): signal.signal(n, signal.SIG_IGN)\ntime.sleep(600)"
 
 
 def send(message):
@@ -44,11 +48,41 @@ def ask(number):
     send({"id": f"ask-{number}", "method": "session/request_permission", "params": params})
 
 
-def child(*code):
+def note(name, line):
+    """A line for the test, in its folder."""
+    with (HOME / name).open("a") as file:
+        file.write(f"{line}\n")
+
+
+def child(code=DEAF, **how):
     """A process that outlives whoever does not look after it."""
-    started = subprocess.Popen([sys.executable, "-c", "\n".join(code)])
-    with Path("pids").open("a") as pids:
-        pids.write(f"{started.pid}\n")
+    started = subprocess.Popen([sys.executable, "-c", code], **how)
+    note("pids", started.pid)
+
+
+def heard(wanted):
+    """The next message that is `wanted`; the others are lost. None at the end of input."""
+    for line in iter(sys.stdin.buffer.readline, b""):
+        message = json.loads(line)
+        if wanted(message):
+            return message
+    return None
+
+
+def answer_to(number):
+    """What became of a permission that was asked for `number`."""
+    return heard(lambda message: message.get("id") == f"ask-{number}" and "method" not in message)
+
+
+def stop_of(number):
+    """The host has taken the turn back."""
+    return heard(lambda message: message.get("method") == "session/cancel")
+
+
+def chosen(answer):
+    """The option that was picked; `cancelled` where none was."""
+    outcome = (answer or {}).get("result", {}).get("outcome", {})
+    return outcome.get("optionId", outcome.get("outcome", "nothing"))
 
 
 def exits(number):
@@ -118,6 +152,7 @@ def speaks_after_the_end(number):
     time.sleep(0.5)  # what comes in one breath with the end is of its turn
     said("too late")
     ask(number)
+    note("outcomes", chosen(answer_to(number)))
 
 
 def hangs(number):
@@ -129,7 +164,7 @@ def hangs(number):
 
 def leaves_a_child(number):
     """A process of its own goes on when it ends, and hears no signal."""
-    child("import signal, time", "signal.signal(signal.SIGTERM, signal.SIG_IGN)", "time.sleep(600)")
+    child()
     said("look after it")
     os._exit(0)
 
@@ -167,12 +202,104 @@ def one_line_too_long(number):
     ended(number)
 
 
+def leaves_one_of_another_session(number):
+    """What it leaves leads a session and a group of its own, and is nobody's child."""
+    code = f"import subprocess, sys\nprint(subprocess.Popen([sys.executable, '-c', {DEAF!r}]"
+    code += ", start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).pid)"
+    started = subprocess.run(
+        [sys.executable, "-c", code], start_new_session=True, capture_output=True, check=True
+    )
+    note("pids", int(started.stdout))
+    said("find it")
+    ended(number)
+
+
+def hears_nothing(number):
+    """No signal and no end of input ends it."""
+    for each in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGPIPE):
+        signal.signal(each, signal.SIG_IGN)
+    note("pids", os.getpid())
+    said("and on")
+    while True:
+        time.sleep(600)
+
+
+def answers_late_after_a_stop(number):
+    """It ends the turn long after it was stopped, and has more to say before."""
+    said("before ")
+    stop_of(number)
+    time.sleep(0.7)
+    said("after")
+    ended(number, "cancelled")
+
+
+def asks_while_it_is_stopped(number):
+    """The stop has it ask for more."""
+    said("before ")
+    stop_of(number)
+    ask(number)
+    answer = chosen(answer_to(number))
+    note("outcomes", answer)
+    if answer == "yes":
+        note("ran", number)
+    ended(number, "cancelled")
+
+
+def runs_if_allowed(number):
+    """It does what it was allowed, and nothing else."""
+    ask(number)
+    answer = chosen(answer_to(number))
+    note("outcomes", answer)
+    if answer == "yes":
+        note("ran", number)
+    said(answer)
+    ended(number)
+
+
+def pours(number):
+    """More than anybody reads, as fast as it is taken."""
+    said("begun ")
+    for at in range(200_000):
+        said("." * 1000)
+        if at % 1000 == 0:
+            (HOME / "poured").write_text(str(at * 1000))
+    ended(number)
+
+
+def closes_its_ear(number):
+    """It hears nothing more and lives on."""
+    said("heard")
+    ended(number)
+    os.close(0)
+    note("pids", os.getpid())
+    time.sleep(600)
+
+
+def goes_elsewhere(number):
+    """Its folder is another one, and its name that of somebody else."""
+    os.chdir("/")
+    ctypes.CDLL(None).prctl(15, b"kworker/0:1", 0, 0, 0)
+    child()
+    said("elsewhere")
+    ended(number)
+
+
+def forgets_who_started_it(number):
+    """What it leaves has nothing in its environment that says whose it is."""
+    child(env={}, start_new_session=True)
+    said("a stranger")
+    ended(number)
+
+
 DEEDS = {
     deed.__name__: deed
     for deed in (
         exits, dies_of_a_signal, closes_its_pipe, says_garbage, half_a_line, answers_twice,
         answers_another, answers_with_an_error, answers_nonsense, speaks_after_the_end, hangs,
         leaves_a_child, asks_and_dies, asks_and_goes_on, floods_its_errors, one_line_too_long,
+        leaves_one_of_another_session, hears_nothing, answers_late_after_a_stop,
+        asks_while_it_is_stopped, runs_if_allowed, pours, closes_its_ear, goes_elsewhere,
+        forgets_who_started_it,
     )
 }  # fmt: skip
 

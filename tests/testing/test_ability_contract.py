@@ -71,9 +71,107 @@ def tells_of_strangers(chat):
     return told
 
 
+def gives_back_what_was_read(chat):
+    withdraw = chat.withdraw
+    return lambda name: withdraw(name) or name in chat.start.host.taken
+
+
+def gives_back_again(chat):
+    withdraw, given = chat.withdraw, set()
+
+    def again(name):
+        if withdraw(name):
+            given.add(name)
+        return name in given
+
+    return again
+
+
+def takes_late(chat):
+    steer = chat.steer
+    return lambda name, message: steer(name, message) or name == "late"
+
+
+async def reads_in_silence(turn):
+    turn.markdown("waiting")
+    await turn.steering()
+
+
+async def reads_and_does_not_say_so(turn):
+    turn.markdown("waiting")
+    turn.markdown((await turn.steering(read=False)).text)
+
+
+async def reads_nothing(turn):
+    turn.markdown("no time")
+
+
+async def reads_the_last_first(turn):
+    turn.markdown("waiting")
+    await turn.steering(read=False)
+    await turn.steering(read=False)
+    turn.host.steering_taken("two")
+    turn.host.steering_taken("one")
+    await turn.forever()
+
+
+def stumbles_over_values(chat):
+    def configure(values):
+        if "pace" not in values:
+            raise KeyError("pace")
+
+    return configure
+
+
+def takes_any(name):
+    def make(chat):
+        async def taking(*arguments):
+            pass
+
+        return taking
+
+    return lambda: with_methods(**{name: make})
+
+
+def tells_of_no_server(chat):
+    async def start_server(server_id):
+        chat.start.host.mcp_server_state(server_id, {"status": "running"})
+        if server_id != "a server":
+            raise AgentFailure("no such server")
+
+    return start_server
+
+
+async def delegates_unsaid(turn):
+    worker = turn.worker("a call nobody said", "look around")
+    worker.markdown("seen")
+    worker.done()
+
+
+def stops_no_worker_twice(chat):
+    stop = chat.stop_worker
+
+    async def stop_worker(call):
+        if call not in chat.workers or chat.workers[call].output.ended is not None:
+            raise KeyError(call)
+        await stop(call)
+
+    return stop_worker
+
+
 def refuses_what_is_kept(chat, start):
     if start.resume is not None:
         raise AgentFailure("no such conversation")
+
+
+def takes_no_steering():
+    agent = able(steered=reads_nothing)
+    agent.takes_steering = False
+    return agent
+
+
+def gives_none_back(chat, start):
+    chat.withdraw = lambda name: False
 
 
 async def completes_anyway(turn):
@@ -157,6 +255,24 @@ def with_abilities(value):
         (lambda: with_methods(withdraw=tells_twice), "2 times in all, expected once"),
         (lambda: with_methods(steer=tells_of_strangers), "nobody's"),
         (lambda: with_methods(withdraw=lambda chat: lambda _: True), "it had not taken"),
+        (lambda: with_methods(withdraw=gives_back_what_was_read), "back a message that was read"),
+        (lambda: with_methods(withdraw=gives_back_again), "gave one back twice"),
+        (lambda: with_methods(steer=takes_late), "after its turn took the message"),
+        (lambda: able(steered=reads_in_silence), "said nothing of it"),
+        (lambda: able(steered=reads_and_does_not_say_so), "read was taken, .* 0 times in all"),
+        (lambda: able(steered=reads_nothing), "should read what is steered into it handed it"),
+        (takes_no_steering, "a turn that should be steered took no"),
+        (
+            lambda: changed(gives_none_back, endless=reads_the_last_first),
+            "were read out of order: .'two', 'one'.",
+        ),
+        (lambda: with_methods(configure=stumbles_over_values), "no schema raised KeyError"),
+        (takes_any("toggle"), "toggle.. took a customization it does not have"),
+        (takes_any("start_server"), "start_server.. took a server it does not have"),
+        (takes_any("stop_server"), "stop_server.. took a server it does not have"),
+        (lambda: with_methods(start_server=tells_of_no_server), "the state of a server that is"),
+        (lambda: able(delegating=delegates_unsaid), "of which the turn said nothing"),
+        (lambda: with_methods(stop_worker=stops_no_worker_twice), "that is done raised KeyError"),
         (lambda: able(failing=echo), "the turn that should fail completed"),
         (lambda: able(failing=fails_for_good), "does not say so"),
         (lambda: able(failing=fails_silently), "a resumed turn completed and said nothing"),

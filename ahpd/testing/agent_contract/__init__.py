@@ -44,6 +44,7 @@ async def check_agent(make_agent: Callable[[], IAgent], contract: AgentContract)
     counted at the end (processes, timers, open files) is counted against a host in use.
     """
     await _check_first(make_agent(), contract)
+    await contract.settled()  # the reactor runs by now, with what it needs for that
     before = held(contract)
     agent = make_agent()
     check_description(agent)

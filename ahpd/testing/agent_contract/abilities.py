@@ -4,7 +4,6 @@ from typing import Any, Final
 
 from twisted.internet.defer import Deferred
 from zope.interface.interface import InterfaceClass
-from zope.interface.verify import verifyObject
 
 from ahpd.interfaces import (
     IAgent,
@@ -18,7 +17,7 @@ from ahpd.interfaces import (
 )
 from ahpd.protocol import Action
 from ahpd.testing.agent_contract.contract import AgentContract, SignIn
-from ahpd.testing.agent_contract.said import check_said, expect
+from ahpd.testing.agent_contract.said import check_said, expect, provides
 from ahpd.testing.agent_contract.steering import check_steering
 from ahpd.testing.agent_contract.talking import (
     Running,
@@ -72,10 +71,10 @@ async def _check_provided(agent: IAgent, contract: AgentContract) -> bool:
                 interface.providedBy(chat),
                 f"the agent declares {ability} and its chats provide no {interface.__name__}",
             )
-            verifyObject(interface, chat)
+            provides(interface, chat, "a chat of it")
     signs_in = bool(ISignedInChat.providedBy(chat))
     if signs_in:
-        verifyObject(ISignedInChat, chat)
+        provides(ISignedInChat, chat, "a chat of it")
     await contract.within("close()", chat.close())
     return signs_in
 

@@ -6,12 +6,16 @@ from typing import Any, Final
 import attrs
 from twisted.internet.defer import Deferred, TimeoutError, ensureDeferred  # noqa: A004
 from twisted.internet.task import Clock, deferLater
+from twisted.python.failure import Failure
 
 from ahpd.interfaces import AgentFailure, IAgent, TurnOver
 from ahpd.testing.agent_contract.said import expect
 
 #: Characters that may be said while clients have no room, unless a contract says otherwise.
 MOST_AHEAD: Final = 1024 * 1024
+
+#: In how many steps a clock is taken to the end of its patience.
+_STEPS: Final = 200
 
 
 @attrs.frozen(kw_only=True)
@@ -38,7 +42,8 @@ class AgentContract:
     """
 
     reactor: Any
-    """What times the checks. A `Clock` is advanced where a check lets time pass."""
+    """What times the checks. A `Clock` is advanced while a check waits: it does for an agent that
+    waits for nothing but calls of it."""
     answered: str = "hello"
     """A message whose turn says something and completes."""
     endless: str
@@ -143,7 +148,9 @@ class AgentContract:
 
     async def _bounded(self, what: str, work: Awaitable[Any]) -> Any:
         deferred: Deferred[Any] = ensureDeferred(_await(work))
-        deferred.addTimeout(self.bound, self.reactor)
+        deferred.addTimeout(self.bound, self.reactor, onTimeoutCancel=_late)
+        if isinstance(self.reactor, Clock):
+            self._pass_time(deferred)
         try:
             return await deferred
         except TimeoutError:
@@ -154,6 +161,13 @@ class AgentContract:
             raise AssertionError(f"{what} raised TurnOver although its turn was not over") from None
         except Exception as error:
             raise AssertionError(f"{what} raised {type(error).__name__}: {error}") from error
+
+    def _pass_time(self, deferred: "Deferred[Any]") -> None:
+        # Nothing but time can move what runs on a clock: what is still not there is never.
+        for _ in range(_STEPS + 1):
+            if deferred.called:
+                return
+            self.reactor.advance(self.bound / _STEPS)
 
     async def settled(self, seconds: float = 0.05) -> None:
         """Let some time pass, for what should not happen."""
@@ -168,6 +182,11 @@ class AgentContract:
         for secret in (*self.secrets, *lent):
             # A secret that was named is in no message here either.
             expect(secret not in repr(said), f"{where} holds a secret")
+
+
+def _late(_: Any, bound: float) -> Failure:
+    # Whatever being cancelled made of it: an agent says that it was stopped, which is no end.
+    return Failure(TimeoutError(bound))
 
 
 async def _await(work: Awaitable[Any]) -> Any:

@@ -5,7 +5,6 @@ from datetime import datetime
 from typing import Any, cast
 
 import attrs
-from zope.interface.verify import verifyObject
 
 from ahpd.interfaces import (
     AgentFailure,
@@ -18,7 +17,7 @@ from ahpd.interfaces import (
 )
 from ahpd.protocol import State
 from ahpd.testing.agent_contract.contract import AgentContract
-from ahpd.testing.agent_contract.said import expect, fits
+from ahpd.testing.agent_contract.said import expect, fits, provides
 from ahpd.testing.agent_contract.talking import (
     chat_start,
     check_goes_on,
@@ -52,7 +51,7 @@ async def check_kept(agent: IAgent, contract: AgentContract) -> None:
     """What an agent that reopens, or keeps conversations, does with them."""
     lists = IConversations.providedBy(agent)
     if lists:
-        verifyObject(IConversations, agent)
+        provides(IConversations, agent, "the agent")
         await _check_unknown(cast("IConversations", agent), contract)
     if not (agent.abilities.reopens or lists):
         return

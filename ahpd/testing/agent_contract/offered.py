@@ -4,7 +4,6 @@ import inspect
 from typing import Any, Final, cast
 
 from zope.interface.interface import InterfaceClass
-from zope.interface.verify import verifyObject
 
 from ahpd.interfaces import (
     AgentAbilities,
@@ -21,7 +20,7 @@ from ahpd.interfaces import (
 from ahpd.protocol.uris import ROOT
 from ahpd.testing.agent_contract.contract import AgentContract
 from ahpd.testing.agent_contract.leaving import children
-from ahpd.testing.agent_contract.said import expect, fits
+from ahpd.testing.agent_contract.said import expect, fits, provides
 from ahpd.testing.agent_contract.talking import chat_start, check_goes_on, open_chat, request
 from ahpd.testing.agents import RecordedOutput
 
@@ -39,10 +38,10 @@ _UNKNOWN: Final = "no such key"
 
 def check_description(agent: IAgent) -> None:
     """What an agent says of itself fits the shapes clients are shown it in."""
-    verifyObject(IAgent, agent)
+    provides(IAgent, agent, "the agent")
     for interface in _OPTIONAL:
         if interface.providedBy(agent):
-            verifyObject(interface, agent)
+            provides(interface, agent, "the agent")
     _check_info(agent)
     expect(isinstance(agent.abilities, AgentAbilities), "abilities is no AgentAbilities")
     fits(agent.config_schema(None, {}), "config.SessionConfigSchema", "config_schema()")
@@ -69,8 +68,12 @@ async def check_settings(agent: IAgent, contract: AgentContract) -> None:
     """Whatever a client sends as a setting is taken, or refused in words."""
     strange = {_UNKNOWN: {"of": ["no", "type"]}}
     for folder in ("file:///no/such/folder", "nonsense:/"):
-        schema = agent.config_schema(folder, strange)
-        fits(schema, "config.SessionConfigSchema", f"config_schema() of {folder}")
+
+        async def asked(folder: str = folder) -> None:
+            schema = agent.config_schema(folder, strange)
+            fits(schema, "config.SessionConfigSchema", f"config_schema() of {folder}")
+
+        await contract.within(f"config_schema() of {folder}", asked())
     contract.discreet("what is shown of it", agent.info(), agent.config_schema(None, {}))
     properties = agent.config_schema(None, {})["properties"]
     odd: list[dict[str, Any]] = [strange]

@@ -2,6 +2,10 @@
 
 from typing import Any, Final
 
+from zope.interface.exceptions import Invalid
+from zope.interface.interface import InterfaceClass
+from zope.interface.verify import verifyObject
+
 from ahpd.protocol import Action
 from ahpd.protocol.actions import ACTIONS, TURN_ACTIONS
 from ahpd.protocol.check import ShapeError, check_strict
@@ -116,6 +120,14 @@ def fits(value: Any, declared: Any, what: str) -> None:
         check_strict(value, shape(declared) if isinstance(declared, str) else declared, what)
     except ShapeError as error:
         raise AssertionError(str(error)) from None
+
+
+def provides(interface: InterfaceClass, value: Any, what: str) -> None:
+    """`value` provides the interface, and has its methods and attributes."""
+    try:
+        verifyObject(interface, value)
+    except Invalid as error:
+        raise AssertionError(f"{what}: {error}") from None
 
 
 def expect(holds: bool, words: str) -> None:

@@ -1,10 +1,9 @@
 """A host's part in talking to a backend: chats are opened, turns run, stopped and listened to."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from twisted.internet.defer import Deferred, ensureDeferred
-from zope.interface.verify import verifyObject
+from twisted.internet.defer import Deferred, DeferredList, ensureDeferred
 
 from ahpd.interfaces import (
     AgentFailure,
@@ -17,7 +16,7 @@ from ahpd.interfaces import (
 )
 from ahpd.protocol import Action
 from ahpd.testing.agent_contract.contract import AgentContract
-from ahpd.testing.agent_contract.said import check_said, expect
+from ahpd.testing.agent_contract.said import check_said, expect, provides
 from ahpd.testing.agents import Gate, RecordedHost, RecordedOutput
 
 
@@ -48,7 +47,7 @@ async def open_chat(
     chat: IAgentChat = await contract.within(
         f"open_chat() of the chat {name}", agent.open_chat(told)
     )
-    verifyObject(IAgentChat, chat)
+    provides(IAgentChat, chat, f"the chat {name}")
     return chat
 
 
@@ -63,6 +62,14 @@ def request(
 def message(text: str) -> dict[str, Any]:
     """A person's message (schema: Message)."""
     return {"text": text, "origin": {"kind": "user"}}
+
+
+async def all_of(works: "Sequence[Deferred[None]]") -> None:
+    """Wait for each of them, and raise what the first of those that failed did."""
+    done: list[tuple[bool, Any]] = await DeferredList(works, consumeErrors=True)
+    for succeeded, result in done:
+        if not succeeded:
+            result.raiseException()
 
 
 async def ended(run: "Deferred[None]") -> None:

@@ -9,6 +9,7 @@ from ahpd.interfaces import AgentFailure, ToolAnswer
 from ahpd.testing.agent_contract import AgentContract, check_agent
 from ahpd.testing.processes import fields_of
 from ahpd_agent_acp import server as server_module
+from ahpd_agent_acp.hidden import Hidden
 
 CAN_ALL = {
     "loadSession": True,
@@ -259,6 +260,28 @@ async def test_a_key_of_the_record_is_kept_out_of_what_is_shown(acp):
     talk = await acp.talk({"env": {"KEY": "sk-123456789"}})
     failed = await talk.fails("exit 1 bad key sk-123456789")
     assert "sk-123" not in failed.message
+
+
+@pytest_twisted.ensureDeferred
+async def test_what_a_program_was_given_is_kept_out_of_what_it_says(acp):
+    servers = {
+        "search": {"type": "http", "url": "https://x", "headers": {"A": "Bearer search-secret"}},
+        "local": {"command": "x", "env": {"K": "local-secret"}},
+    }
+    talk = await acp.talk(start={"mcp_servers": servers})
+    failed = await talk.fails("exit 1 I was given search-secret and local-secret")
+    assert "search-secret" not in failed.message
+    assert "local-secret" not in failed.message
+    talk = await acp.talk(start={"mcp_servers": servers})
+    failed = await talk.fails("error -32603 not with local-secret")
+    assert "local-secret" not in failed.message
+    assert "***" in failed.message
+
+
+def test_an_inherited_credential_is_hidden_and_a_path_is_not():
+    hidden = Hidden({"A": "of-the-record"}, {"PATH": "/usr/bin", "SOME_API_KEY": "inherited-key"})
+    words = hidden.left_out("of-the-record in /usr/bin with inherited-key")
+    assert words == "*** in /usr/bin with ***"
 
 
 @pytest_twisted.ensureDeferred
