@@ -14,10 +14,10 @@ from ahpd import __version__
 from ahpd.app.ground import Ground
 from ahpd.app.offers import AdvertisedHere, Offers, SessionTools
 from ahpd.app.tool_sessions import ToolSessions
+from ahpd.chats.queue import next_pending
 from ahpd.credentials.lent import Target
 from ahpd.credentials.service import Credentials
 from ahpd.interfaces import (
-    IAgent,
     IClientConnection,
     IJudge,
     IResources,
@@ -33,6 +33,7 @@ from ahpd.sessions.service import SessionsService
 from ahpd.terminals.service import TerminalsService
 from ahpd.tools.own import own_tools
 from ahpd.tools.registry import ToolRegistry
+from ahpd.transports.admission import Guard
 from ahpd.transports.head import RequestHead
 from ahpd.transports.http import Response, Router, text_response
 
@@ -51,7 +52,7 @@ class Later:
 
 
 def make_credentials(
-    ground: Ground, agents: Callable[[], Iterable[IAgent]], later: Later
+    ground: Ground, agents: Callable[[], Iterable[State]], later: Later
 ) -> Credentials:
     """The tokens that are lent to this host's sessions."""
     store, clients = ground.store, ground.clients
@@ -78,6 +79,13 @@ def make_credentials(
                 if credentials.spent(session.uri, chat.uri, resource, server) is not None:
                     backend.signed_in(resource, server)
 
+    def starting(chat: str) -> str | None:
+        held = later.sessions().open_chats.get(chat)
+        if held is None or held.current is None or held.current.said:
+            return None
+        pending = next_pending(held.state)
+        return None if pending is None else pending["id"]
+
     credentials = Credentials(
         ground.scheduler,
         AdvertisedHere(agents, later.sessions),
@@ -85,6 +93,7 @@ def make_credentials(
         watchers,
         watched,
         signed_in,
+        starting,
     )
     return credentials
 
@@ -137,17 +146,20 @@ class NoTools:
 
 
 class ToolsService(Service):
-    """The host's own tools while it runs: none is run from the stop on."""
+    """The host's own tools while it runs, and the endpoints that serve them: none from the stop
+    on."""
 
     name = "tools"
 
-    def __init__(self, registry: ToolRegistry) -> None:
+    def __init__(self, registry: ToolRegistry, servers: ToolsServers) -> None:
         self.registry = registry
+        self._servers = servers
 
     def stopService(self) -> None:
         """What runs is cancelled; the sessions it works with stop behind it."""
         super().stopService()  # type: ignore[no-untyped-call]
         self.registry.stop()
+        self._servers.stop()
 
 
 def make_tools(
@@ -201,4 +213,4 @@ def serve_tools(router: Router, servers: ToolsServers, ground: Ground, name: str
         return text_response(404, "there is no such endpoint")
 
     resource = ToolsResource(servers, name, __version__, ground.scheduler.callLater)
-    router.register(PREFIX, resource, admit=admit, methods=("GET", "POST"))
+    router.register(PREFIX, resource, Guard.ORIGIN, ("GET", "POST"), admit)

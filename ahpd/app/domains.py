@@ -32,7 +32,7 @@ from ahpd.interfaces import (
 )
 from ahpd.peers.client_files import ClientFiles
 from ahpd.peers.resources import ClientResources
-from ahpd.permissions import Judge, parse_managed
+from ahpd.permissions import Beside, Judge, parse_managed
 from ahpd.processes.programs import Programs
 from ahpd.processes.supervisor import ProcessSupervisor
 from ahpd.processes.terminals import LocalTerminals
@@ -212,6 +212,8 @@ def configured_judge(settings: Settings) -> IJudge:
         settings.eligible_for_auto_approval,
         settings.managed_rules == "checked",
         str(Path.home()),
+        settings.terminal_auto_approve_defaults == "vscode",
+        look=Beside(),
     )
 
 

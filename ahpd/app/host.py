@@ -129,6 +129,27 @@ def make_host(
         raise
 
 
+def _ground(
+    settings: Settings,
+    reactor: Any,
+    now: Callable[[], datetime],
+    ids: Callable[[], str],
+    kept: ISessionStore,
+) -> Ground:
+    scheduler = Scheduler(reactor)
+    return Ground(
+        settings=settings,
+        reactor=reactor,
+        now=now,
+        ids=ids,
+        kept=kept,
+        scheduler=scheduler,
+        store=ChannelStore(settings.replay_bytes),
+        supervisor=ProcessSupervisor(reactor, secrets=settings.secrets),
+        clients=ClientRegistry(scheduler),
+    )
+
+
 def _make_host(
     settings: Settings,
     reactor: Any,
@@ -140,18 +161,10 @@ def _make_host(
     providers: Mapping[str, Any] | None,
     judge: IJudge | None,
 ) -> Host:
-    scheduler = Scheduler(reactor)
-    ground = Ground(
-        settings=settings,
-        reactor=reactor,
-        now=now,
-        ids=ids,
-        kept=kept,
-        scheduler=scheduler,
-        store=ChannelStore(settings.replay_bytes),
-        supervisor=ProcessSupervisor(reactor, secrets=settings.secrets),
-        clients=ClientRegistry(scheduler),
-    )
+    ground = _ground(settings, reactor, now, ids, kept)
+    # What of the configuration may be refused comes ahead of the agents, who hold something.
+    servers, managed = configured_servers(settings), managed_settings(settings)
+    judge = configured_judge(settings) if judge is None else judge
     folder = attachments_folder(settings, ids)
     if port is None:
         port = local_terminals(reactor, ground.supervisor)
@@ -167,16 +180,8 @@ def _make_host(
         terminals=port is not None,
     )
     later = Later()
-    credentials = make_credentials(ground, agents.values, later)
-    offers = make_offers(
-        ground,
-        root,
-        credentials,
-        later,
-        configured_judge(settings) if judge is None else judge,
-        configured_servers(settings).current,
-        managed_settings(settings),
-    )
+    credentials = make_credentials(ground, root.agents, later)
+    offers = make_offers(ground, root, credentials, later, judge, servers.current, managed)
     sessions = make_sessions(ground, agents, folder, terminals, offers)
     later.registry = sessions.registry
     root.on_config = sessions.moves.switched
@@ -196,7 +201,7 @@ def _make_host(
             hub=hub,
             offers=offers,
             agents=held,
-            tools=ToolsService(tools),
+            tools=ToolsService(tools, offers.servers),
             later=later,
         ),
     )

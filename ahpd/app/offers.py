@@ -8,7 +8,6 @@ from zope.interface import implementer
 
 from ahpd.credentials.service import Credentials
 from ahpd.interfaces import (
-    IAgent,
     IJudge,
     IOffers,
     IToolsServer,
@@ -16,13 +15,14 @@ from ahpd.interfaces import (
     ToolCallContext,
 )
 from ahpd.mcp.servers import ToolsServers
-from ahpd.protocol import State
+from ahpd.protocol import Action, State
 from ahpd.protocol.uris import canonical
 from ahpd.root.service import RootService
 from ahpd.sessions.client_tools import tools_of
 from ahpd.sessions.customization_lists import every
 from ahpd.sessions.registry import SessionRegistry
 from ahpd.sessions.trust import trusted
+from ahpd.tools.messages import delegated_from
 
 
 class HostTools(Protocol):
@@ -69,10 +69,13 @@ class SessionTools:
 
 
 class AdvertisedHere:
-    """What may be signed in to: of the agents, and what sessions wait for now."""
+    """What may be signed in to: of the agents, and what sessions wait for now.
+
+    `agents` is what clients are shown of them (schema: AgentInfo).
+    """
 
     def __init__(
-        self, agents: Callable[[], Iterable[IAgent]], registry: Callable[[], SessionRegistry]
+        self, agents: Callable[[], Iterable[State]], registry: Callable[[], SessionRegistry]
     ) -> None:
         self._agents = agents
         self._registry = registry
@@ -80,7 +83,7 @@ class AdvertisedHere:
     def of_agents(self) -> Iterable[Mapping[str, Any]]:
         """See `Advertised.of_agents`."""
         for agent in self._agents():
-            yield from agent.info().get("protectedResources") or ()
+            yield from filter(_is_resource, agent.get("protectedResources") or ())
 
     def of_sessions(
         self, watched: Collection[str] | None
@@ -91,7 +94,7 @@ class AdvertisedHere:
                 continue
             for entry in every(session.state.get("customizations") or ()):
                 state = entry.get("state") or {}
-                if state.get("kind") == "authRequired" and "resource" in state:
+                if state.get("kind") == "authRequired" and _is_resource(state.get("resource")):
                     yield session.uri, state["resource"]
             for asked in session.state.get("inputNeeded") or ():
                 if asked["kind"] == "toolAuthentication":
@@ -105,6 +108,11 @@ class AdvertisedHere:
         entries = every(found.state.get("customizations") or ())
         known = any(entry["type"] == "mcpServer" and entry["id"] == server for entry in entries)
         return found.uri if known else None
+
+
+def _is_resource(record: Any) -> bool:
+    """Whether a backend's word for a resource is one: a server's own words are passed on."""
+    return isinstance(record, dict) and isinstance(record.get("resource"), str)
 
 
 @implementer(IOffers)
@@ -145,7 +153,23 @@ class Offers:
         """See `IOffers.session_gone`."""
         self.servers.session_gone(session)
         self.tools.session_gone(session)
-        self.credentials.channel_gone(session)
+        self.credentials.askers.session_gone(session)
+
+    def chat_gone(self, chat: str) -> None:
+        """See `IOffers.chat_gone`."""
+        self.servers.chat_gone(chat)
+        self.credentials.askers.chat_gone(chat)
+
+    def chat_moved(
+        self, session: str, chat: str, action: Action, origin: Mapping[str, Any] | None
+    ) -> None:
+        """See `IOffers.chat_moved`. What an agent says is said for whom it works for."""
+        askers = self.credentials.askers
+        source = None if origin is not None else delegated_from(action.get("message"))
+        client = None if origin is None else origin["clientId"]
+        if source is not None:
+            client = next(iter(askers.of(*source)), None)
+        askers.said(session, chat, action, client)
 
     def credential(
         self, session: str, chat: str, resource: str, server: str | None = None

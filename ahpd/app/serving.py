@@ -9,7 +9,7 @@ from ahpd.channels.directory import ChannelDirectory
 from ahpd.chats.commands import PREFIX
 from ahpd.commands.artifacts import OFFERED as ARTIFACTS_REMOVED
 from ahpd.commands.artifacts import artifact_commands
-from ahpd.commands.authentication import AskedBy, authentication_commands
+from ahpd.commands.authentication import authentication_commands
 from ahpd.commands.chats import chat_commands
 from ahpd.commands.completions import completion_commands, config_commands
 from ahpd.commands.dispatch import Dispatcher
@@ -49,7 +49,7 @@ def serve(
     directory = ChannelDirectory(store)
     dispatcher = Dispatcher(store, directory)
     _register(directory, dispatcher, root, sessions, terminals, parts)
-    dispatcher.register(ChannelKind.CHAT, AskedBy(sessions.chat_actions, credentials))
+    dispatcher.register(ChannelKind.CHAT, sessions.chat_actions)
     presence, addresses = sessions.presence, sessions.addresses
     subscriptions = Subscriptions(store, directory, presence)
 

@@ -28,7 +28,7 @@ def session_commands(
         client = caller.record.client_id
         service.create(params, client, caller.derives_chats, admit)
         if credentials is not None:
-            credentials.asked(canonical(params["channel"]), client)
+            credentials.askers.made(canonical(params["channel"]), client)
 
     def dispose_session(caller: ICaller, params: State) -> Awaitable[None]:
         return service.dispose(params["channel"])

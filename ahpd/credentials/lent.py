@@ -49,18 +49,19 @@ class LentTokens:
     def __len__(self) -> int:
         return len(self._held)
 
-    def put(self, lent: Lent) -> None:
-        """Keep one, in place of the one for the same."""
-        self._held.pop(lent.key, None)
+    def put(self, lent: Lent) -> list[Lent]:
+        """Keep one, in place of the one for the same; those that are not held any more."""
+        replaced = self._held.pop(lent.key, None)
+        gone = [] if replaced is None else [replaced]
         self._held[lent.key] = lent
         while len(self._held) > MOST:
-            del self._held[next(iter(self._held))]
+            gone.append(self._held.pop(next(iter(self._held))))
+        return gone
 
-    def take_back(self, resource: str, target: Target | None) -> None:
-        """Forget every token for a resource; with a target that target's alone."""
-        for key in [key for key in self._held if key[0] == resource]:
-            if target is None or key[2] == target:
-                del self._held[key]
+    def take_back(self, resource: str, target: Target | None) -> list[Lent]:
+        """Forget every token for a resource, with a target that target's alone; those it were."""
+        keys = [key for key in self._held if key[0] == resource]
+        return [self._held.pop(key) for key in keys if target is None or key[2] == target]
 
     def drop(self, lent: Lent) -> bool:
         """Forget this very one; whether it was held still."""
@@ -75,11 +76,13 @@ class LentTokens:
         wanted: Iterable[str],
         now: float,
         target: Target | None = None,
+        shared: bool = True,
     ) -> str | None:
         """The token to spend for a resource that wants these scopes; None where none fits.
 
         `target` is whom it is for: a token with another target is nobody else's, and one with
-        this target goes first. Of the others the one pushed for exactly those scopes, else the
+        this target goes first, and those with none count where they are `shared`. Of the others
+        the one pushed for exactly those scopes, else the
         one with the fewest that cover them, else the one pushed with none.
         """
         scopes = frozenset(wanted)
@@ -88,7 +91,8 @@ class LentTokens:
             for lent in self._held.values()
             if lent.resource == resource and (lent.expires_at is None or lent.expires_at > now)
         ]
-        for among in ([one for one in held if one.target == target], _untargeted(held)):
+        own = [one for one in held if one.target == target]
+        for among in (own, _untargeted(held)) if shared else (own,):
             found = _best(among, scopes)
             if found is not None:
                 return found.token

@@ -12,17 +12,23 @@ from functools import partial
 from typing import Any, Final, Protocol
 
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
-from twisted.logger import Logger
 
+from ahpd.credentials.askers import Askers
 from ahpd.credentials.lent import Lent, LentTokens, Target
 from ahpd.interfaces import IClientConnection
 from ahpd.protocol import State
 from ahpd.protocol.errors import auth_required, invalid_params
 from ahpd.protocol.uris import ROOT
 
-log = Logger()
-
 _MCP_SERVER: Final = "mcpServer"
+
+#: The longest token, in characters.
+LONGEST_TOKEN: Final = 64 * 1024
+#: How many scopes one token may name, and how long each may be.
+MOST_SCOPES: Final = 256
+LONGEST_SCOPE: Final = 1024
+#: A token that says it is good for longer than this many seconds is good for ever.
+FOR_EVER: Final = 100 * 365 * 24 * 3600
 
 
 class Advertised(Protocol):
@@ -46,8 +52,11 @@ class Advertised(Protocol):
 class Credentials:
     """The tokens lent by every connection of this host.
 
-    `connections` answers those of a client that are open, `signed_in` is told of a resource
-    (and the MCP server of a session it is for, where it is for one) that a token came for.
+    `connections` answers those of a client that are open, the newest last; `watchers` the
+    clients that watch a session and `watched` the sessions a connection watches. `signed_in` is
+    told of a resource (and the MCP server of a session it is for, where it is for one) that a
+    token came for. `starting` answers the id a message of a chat waited under whose turn begins
+    just now and is not said yet.
     """
 
     def __init__(
@@ -58,6 +67,7 @@ class Credentials:
         watchers: Callable[[str], Iterable[str]],
         watched: Callable[[IClientConnection], Collection[str]],
         signed_in: Callable[[str, Target | None], None] = lambda resource, target: None,
+        starting: Callable[[str], str | None] = lambda chat: None,
     ) -> None:
         self._clock = clock
         self._advertised = advertised
@@ -67,23 +77,32 @@ class Credentials:
         self._signed_in = signed_in
         self._lent: dict[int, LentTokens] = {}
         self._timers: dict[int, dict[Lent, IDelayedCall]] = {}
-        self._asked: dict[str, str] = {}
+        self._starting = starting
+        self.askers = Askers()
 
     # -- what connections say -----------------------------------------------------------
 
     def authenticate(self, caller: IClientConnection, params: Mapping[str, Any]) -> None:
-        """Keep or take back a token. Raises `RpcError` -32602 for what nobody advertised."""
+        """Keep or take back a token.
+
+        Raises `RpcError` -32602 for what nobody advertised and for what is no token.
+        """
         resource, token = params["resource"], params["token"]
+        scopes, lasts = params.get("scopes"), params.get("expiresIn")
         target = self._target(params.get("target"))
         if target is None and not self._is_advertised(resource):
             raise invalid_params(
                 f"resource: this host advertises no protected resource {resource!r}"
             )
-        tokens = self._lent.setdefault(caller.connection_id, LentTokens())
+        _check_token(token)
+        _check_scopes(scopes or ())
+        connection = caller.connection_id
+        tokens = self._lent.setdefault(connection, LentTokens())
         if not token:
-            tokens.take_back(resource, target)
+            self._forget_timers(connection, tokens.take_back(resource, target))
             return
-        scopes, lasts = params.get("scopes"), params.get("expiresIn")
+        if lasts is not None and lasts > FOR_EVER:
+            lasts = None
         lent = Lent(
             resource=resource,
             token=token,
@@ -91,24 +110,30 @@ class Credentials:
             target=target,
             expires_at=None if lasts is None else self._clock.seconds() + lasts,
         )
-        tokens.put(lent)
+        self._forget_timers(connection, tokens.put(lent))
         if lasts is not None:
-            timers = self._timers.setdefault(caller.connection_id, {})
+            timers = self._timers.setdefault(connection, {})
             timers[lent] = self._clock.callLater(lasts, self._expired, caller, lent)
         self._signed_in(resource, target)
 
     def gone(self, connection_id: int) -> None:
         """A connection closed: its tokens go with it."""
         self._lent.pop(connection_id, None)
-        for timer in self._timers.pop(connection_id, {}).values():
-            if timer.active():  # a host that stops has taken it off its clock
-                timer.cancel()
+        self._forget_timers(connection_id, tuple(self._timers.get(connection_id, ())))
+        self._timers.pop(connection_id, None)
 
     def stop(self) -> None:
         """Forget everything."""
         for connection_id in tuple(self._lent):
             self.gone(connection_id)
-        self._asked.clear()
+        self.askers.clear()
+
+    def _forget_timers(self, connection_id: int, gone: Iterable[Lent]) -> None:
+        timers = self._timers.get(connection_id, {})
+        for lent in gone:
+            timer = timers.pop(lent, None)
+            if timer is not None and timer.active():  # a host that stops took it off its clock
+                timer.cancel()
 
     def _target(self, target: Mapping[str, Any] | None) -> Target | None:
         if target is None:
@@ -128,7 +153,11 @@ class Credentials:
         return Target(session=held, server=server)
 
     def _is_advertised(self, resource: str) -> bool:
-        return self._record(resource, None) is not None
+        # Of the agents first, with no look at every session there is.
+        return self._is_an_agent_s(resource) or self._record(resource, None) is not None
+
+    def _is_an_agent_s(self, resource: str) -> bool:
+        return any(record["resource"] == resource for record in self._advertised.of_agents())
 
     def _record(
         self, resource: str, watched: Collection[str] | None
@@ -154,14 +183,6 @@ class Credentials:
 
     # -- what sessions spend ------------------------------------------------------------
 
-    def asked(self, channel: str, client_id: str) -> None:
-        """`client_id` asked something of a session or a chat: made it, or sent it a message."""
-        self._asked[channel] = client_id
-
-    def channel_gone(self, channel: str) -> None:
-        """A session or a chat is gone."""
-        self._asked.pop(channel, None)
-
     def spent(
         self, session: str, chat: str, resource: str, server: str | None = None
     ) -> str | None:
@@ -169,8 +190,7 @@ class Credentials:
 
         With `server` it is that MCP server of the session's that spends it.
         """
-        asked = (self._asked.get(chat), self._asked.get(session))
-        clients = [client for client in asked if client is not None]
+        clients = self.askers.of(session, chat, self._starting(chat))
         target = None
         if server is not None:
             target = Target(session=session, server=server)
@@ -197,7 +217,27 @@ class Credentials:
     def _pick(self, tokens: LentTokens, resource: str, target: Target | None) -> str | None:
         found = self._record(resource, None)
         wanted = () if found is None else found[1].get("scopes_supported") or ()
-        return tokens.spent_for(resource, wanted, self._clock.seconds(), target)
+        # A server says itself what it is: one that calls itself by an agent's resource is not
+        # given what was lent to the agent.
+        shared = target is None or not self._is_an_agent_s(resource)
+        return tokens.spent_for(resource, wanted, self._clock.seconds(), target, shared)
+
+
+def _check_token(token: str) -> None:
+    """A token is spent in a header of somebody's request: what would be another one is none."""
+    if len(token) > LONGEST_TOKEN:
+        raise invalid_params(
+            f"token: found {len(token)} characters, at most {LONGEST_TOKEN} are taken"
+        )
+    if not (token.isascii() and token.isprintable()):
+        raise invalid_params("token: expected printable ASCII characters alone")
+
+
+def _check_scopes(scopes: Sequence[str]) -> None:
+    if len(scopes) > MOST_SCOPES:
+        raise invalid_params(f"scopes: found {len(scopes)}, at most {MOST_SCOPES} are taken")
+    if any(len(scope) > LONGEST_SCOPE for scope in scopes):
+        raise invalid_params(f"scopes: one is longer than {LONGEST_SCOPE} characters")
 
 
 def required_resources(

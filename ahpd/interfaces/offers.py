@@ -12,7 +12,7 @@ from zope.interface import Attribute, Interface
 from ahpd.interfaces.permissions import IJudge
 from ahpd.interfaces.tools import ToolCallContext
 from ahpd.interfaces.turns import IToolsServer, RunClientTool
-from ahpd.protocol import State
+from ahpd.protocol import Action, State
 
 
 class IOffers(Interface):
@@ -29,16 +29,25 @@ class IOffers(Interface):
     def tools_server(
         session: str, chat: str, run_client_tool: RunClientTool | None, notify: bool
     ) -> IToolsServer | None:
-        """The endpoint of that session, opened where it is not (`IChatHost.tools_server`).
+        """The endpoint of that chat, opened where it is not (`IChatHost.tools_server`).
 
-        A call through it is made in the chat that asked for it last.
+        A call through it is made in that chat.
         """
 
     def tools_moved(session: str) -> None:
         """The session's list of tools, its clients' among them, is another one."""
 
     def session_gone(session: str) -> None:
-        """The session is disposed of: its endpoint answers 404 from now on."""
+        """The session is disposed of: the endpoints of its chats answer 404 from now on."""
+
+    def chat_gone(chat: str) -> None:
+        """One chat is disposed of: its endpoint answers 404 from now on."""
+
+    def chat_moved(
+        session: str, chat: str, action: Action, origin: Mapping[str, Any] | None
+    ) -> None:
+        """`action` was applied in a chat; `origin` is its sender's (schema: ActionOrigin), None
+        for the host's own."""
 
     def credential(session: str, chat: str, resource: str, server: str | None = None) -> str | None:
         """The token lent for a resource to that session (`IChatHost.credential`)."""

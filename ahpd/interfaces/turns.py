@@ -141,16 +141,25 @@ class Permission:
     """`shell`, `read`, `write`, `url`, `memory`, `mcp`, `hook` or `custom-tool`."""
     path: str | None = None
     """Of a read or a write: an absolute path."""
+    more_paths: tuple[str, ...] = ()
+    """Of a read or a write of several: the other paths. A rule that refuses or asks need name
+    but one of them all; what approves has to approve each."""
     url: str | None = None
     """Of a fetch."""
     command: str | None = None
     """Of a shell: its line."""
     language: str = "bash"
     """Of a shell's line: `bash` or `powershell`."""
+    directory: str | None = None
+    """Of a shell: where its relative paths begin; None is the session's first folder."""
     sandbox_bypass: bool = False
     """The call asks to leave its sandbox: a person answers it every time."""
     managed: bool = False
     """A managed rule asks about it: a person answers it every time."""
+    edited: "Callable[[str], Permission] | None" = attrs.field(default=None, eq=False, repr=False)
+    """What it asks for once its input reads so: an input that was edited is judged again, and
+    one of a shell, read, write or fetch that is nowhere told of is not taken. Of a shell whose
+    input is its line nothing has to be told."""
 
 
 # -- what a backend says --------------------------------------------------------
@@ -248,7 +257,7 @@ RunClientTool = Callable[[str, str, Mapping[str, Any], str | None], Awaitable[Ma
 
 
 class IToolsServer(Interface):
-    """An MCP endpoint for one session (streamable HTTP, revision 2025-06-18)."""
+    """An MCP endpoint for one chat of a session (streamable HTTP, revision 2025-06-18)."""
 
     url: str = Attribute("Where it is: an http URL of this host.")
     token: str = Attribute("The bearer token that opens this endpoint and no other.")
@@ -293,12 +302,11 @@ class IChatHost(Interface):
     def tools_server(
         run_client_tool: "RunClientTool | None" = None, notify: bool = True
     ) -> "IToolsServer | None":
-        """The MCP endpoint that serves this session's tools to a program; None where none can be.
+        """The MCP endpoint that serves the session's tools to a program; None where none can be.
 
-        One a session: asked again it is the one there is. `notify` has the endpoint hold a
-        stream open and say there when the list of tools moved; without it the stream is refused
-        and the next listing shows it. Without `run_client_tool` it serves
-        the host's tools alone. Source: PLUGINS.txt, "The MCP servers a session is offered".
+        One a chat: asked again it is the one there is. `notify` has the endpoint hold a stream
+        open and say there when the list of tools moved; without it the stream is refused and
+        the next listing shows it. Without `run_client_tool` it serves the host's tools alone. Source: PLUGINS.txt, "The MCP servers a session is offered".
         """
 
     def credential(resource: str, server: str | None = None) -> str | None:

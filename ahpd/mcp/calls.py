@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from ahpd.mcp.listing import OfferedTool
 from ahpd.protocol import State
+from ahpd.protocol.errors import shortened
 from ahpd.wire.codec import encode
 
 REVISION: Final = "2025-06-18"
@@ -20,12 +21,15 @@ PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600
 METHOD_NOT_FOUND: Final = -32601
 INVALID_PARAMS: Final = -32602
+INTERNAL_ERROR: Final = -32603
 
 #: Calls a tool with its arguments and the id of the call, where the program named one.
 CallTool = Callable[[OfferedTool, Mapping[str, Any], str | None], Awaitable[Mapping[str, Any]]]
 
 #: Where a program names the call it makes, by the key its protocol has for it.
 _CALL_IDS: Final = ("claudecode/toolUseId", "ahpd/toolCallId")
+#: The longest id that is taken for one, in characters: it is kept with what the call made.
+_LONGEST_ID: Final = 256
 
 
 def initialized(params: Mapping[str, Any], name: str, version: str, notify: bool) -> State:
@@ -56,7 +60,7 @@ async def answer(
     if method == "tools/list":
         return {"tools": [tool.described() for tool in tools.values()]}, None
     if method != "tools/call":
-        return None, error(METHOD_NOT_FOUND, f"this endpoint has no method {method!r}")
+        return None, error(METHOD_NOT_FOUND, f"this endpoint has no method {shortened(method)!r}")
     name, arguments = params.get("name"), params.get("arguments", {})
     if not isinstance(name, str):
         return None, error(INVALID_PARAMS, "params.name: expected the name of a tool")
@@ -64,7 +68,8 @@ async def answer(
         return None, error(INVALID_PARAMS, "params.arguments: expected an object")
     tool = tools.get(name)
     if tool is None:
-        return None, error(INVALID_PARAMS, f"params.name: this session has no tool {name!r}")
+        words = f"params.name: this session has no tool {shortened(name)!r}"
+        return None, error(INVALID_PARAMS, words)
     return called(await call(tool, arguments, call_id(params))), None
 
 
@@ -73,8 +78,8 @@ def call_id(params: Mapping[str, Any]) -> str | None:
     meta = params.get("_meta")
     if isinstance(meta, dict):
         for key in _CALL_IDS:
-            if isinstance(meta.get(key), str):
-                found: str = meta[key]
+            found = meta.get(key)
+            if isinstance(found, str) and 0 < len(found) <= _LONGEST_ID and found.isprintable():
                 return found
     return None
 

@@ -1,7 +1,7 @@
-"""The endpoint of one session: whose tools it serves, under which token, and to whom it tells.
+"""The endpoint of one chat: whose tools it serves, under which token, and to whom it tells.
 
-It is opened when a backend of the session first asks for it and is the same one for the rest
-of the session's life, whichever of its chats ask; a call is made in the chat that asked last.
+It is opened when the chat's backend first asks for it and is the same one for the rest of the
+chat's life in its session. What it serves is the session's, and a call is made in its chat.
 """
 
 import hmac
@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import attrs
+from twisted.internet.defer import Deferred
 from zope.interface import implementer
 
 from ahpd.interfaces import IToolsServer, RunClientTool, ToolCallContext
@@ -34,17 +35,17 @@ class ToolsOfSessions(Protocol):
 @implementer(IToolsServer)
 @attrs.define(eq=False)
 class Endpoint:
-    """One session's endpoint, until it is closed."""
+    """One chat's endpoint, until it is closed."""
 
     session: str
+    chat: str
+    """The chat a call is made in."""
     identifier: str
     url: str
     token: str = attrs.field(repr=False)
     _tools: ToolsOfSessions
     _ids: Callable[[], str]
     _closed: Callable[["Endpoint"], None]
-    chat: str = ""
-    """The chat a call is made in."""
     notify: bool = True
     """Whether a stream is held open to say that the list moved."""
     run_client_tool: RunClientTool | None = None
@@ -52,13 +53,17 @@ class Endpoint:
     """Tells the one stream that is open; None while none is."""
     on_closed: Callable[[], None] | None = None
     """Ends that stream."""
+    running: set["Deferred[Any]"] = attrs.field(factory=set)
+    """The requests that are being answered."""
 
     def close(self) -> None:
-        """See `IToolsServer.close`."""
+        """See `IToolsServer.close`: what is being answered is over, too."""
         self._closed(self)
         ended, self.on_closed, self.on_moved = self.on_closed, None, None
         if ended is not None:
             ended()
+        for request in tuple(self.running):
+            request.cancel()
 
     def opens_with(self, token: bytes) -> bool:
         """Whether `token` is this endpoint's."""

@@ -42,12 +42,17 @@ class OfferedTool:
         return name
 
     def described(self) -> State:
-        """As `tools/list` says it (MCP: Tool)."""
+        """As `tools/list` says it (MCP: Tool).
+
+        Its `outputSchema` is left out: MCP holds a server that says one to an answer that fits
+        it, and a program drops every other, while a client's answer need hold none (schema:
+        ToolCallResult).
+        """
         shown: State = {
             "name": self.served_as,
             "inputSchema": self.definition.get("inputSchema") or {"type": "object"},
         }
-        for key in ("title", "description", "outputSchema", "annotations"):
+        for key in ("title", "description", "annotations"):
             if self.definition.get(key) is not None:
                 shown[key] = self.definition[key]
         return shown

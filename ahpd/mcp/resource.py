@@ -8,17 +8,31 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.interfaces import IPushProducer
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 from twisted.web import resource, server
+from zope.interface import implementer
 
-from ahpd.mcp.calls import PARSE_ERROR, answer, error, initialized, is_one_message
+from ahpd.mcp.calls import (
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    answer,
+    error,
+    initialized,
+    is_one_message,
+)
 from ahpd.mcp.endpoint import Endpoint
 from ahpd.mcp.servers import PREFIX, ToolsServers
 from ahpd.protocol import State
+from ahpd.protocol.errors import shortened
 from ahpd.wire.codec import decode, encode
 
 log = Logger()
+
+#: How many requests of one endpoint are answered at a time.
+MOST_RUNNING: Final = 256
 
 _JSON: Final = b"application/json"
 _MOVED: Final = encode({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
@@ -72,13 +86,24 @@ class ToolsResource(resource.Resource):
         try:
             message = decode(request.content.read())
         except ValueError:
-            return _refused(request, "the body is not JSON")
+            return _refused(request, PARSE_ERROR, "the body is not JSON")
         if not is_one_message(message):
-            return _refused(request, "the body is not one JSON-RPC 2.0 message")
+            words = "the body is not one JSON-RPC 2.0 message"
+            return _refused(request, INVALID_REQUEST, words)
         if "id" not in message or "method" not in message:
             return _status(request, 202)
+        if len(endpoint.running) >= MOST_RUNNING:
+            words = f"{MOST_RUNNING} requests of this endpoint are being answered"
+            return _reply(request, 503, message, error(INTERNAL_ERROR, words))
         running = Deferred.fromCoroutine(self._answered(endpoint, message))
+        endpoint.running.add(running)
         request.notifyFinish().addErrback(lambda _: running.cancel())
+
+        def over(outcome: Any) -> Any:
+            endpoint.running.discard(running)
+            return outcome
+
+        running.addBoth(over)
         running.addCallbacks(
             lambda answered: _send(request, answered),
             lambda failure: _failed(request, message, failure),
@@ -95,8 +120,12 @@ class ToolsResource(resource.Resource):
         return {"jsonrpc": "2.0", "id": message["id"], **held}
 
 
+@implementer(IPushProducer)
 class Stream:
-    """The one stream of an endpoint: a comment now and then, and each time the list moved."""
+    """The one stream of an endpoint: a comment now and then, and each time the list moved.
+
+    A reader that takes nothing is owed one word that the list moved, however often it did.
+    """
 
     #: How often something is said, in seconds, so that no one between counts it as idle.
     KEEP_ALIVE: Final = 25.0
@@ -108,6 +137,8 @@ class Stream:
         self._endpoint = endpoint
         self._later = later
         self._timer: Any = None
+        self._held = False
+        self._owed = False
 
     def begin(self) -> None:
         """Take the place of the stream there was."""
@@ -118,17 +149,43 @@ class Stream:
         self._request.setHeader(b"cache-control", b"no-store")
         self._request.notifyFinish().addBoth(self._gone)
         self._endpoint.on_moved, self._endpoint.on_closed = self._moved, self._end
+        self._request.registerProducer(self, True)
         self._beat()
 
+    # -- what the connection tells (IPushProducer) --------------------------------------
+
+    def pauseProducing(self) -> None:
+        """The reader takes nothing for now."""
+        self._held = True
+
+    def resumeProducing(self) -> None:
+        """It has room again."""
+        self._held = False
+        if self._owed:
+            self._moved()
+
+    def stopProducing(self) -> None:
+        """It is gone, which `_gone` is told too."""
+
+    # -- what is said -------------------------------------------------------------------
+
     def _beat(self) -> None:
-        self._request.write(b": \n\n")
+        if not self._held:
+            self._request.write(b": \n\n")
         self._timer = self._later(self.KEEP_ALIVE, self._beat)
 
     def _moved(self) -> None:
-        self._request.write(b"event: message\ndata: " + _MOVED + b"\n\n")
+        self._owed = self._held
+        if not self._held:
+            self._request.write(b"event: message\ndata: " + _MOVED + b"\n\n")
 
     def _end(self) -> None:
         self._forget()
+        if self._held:  # what it did not take it will not take now
+            connection: Any = self._request.channel.transport
+            connection.abortConnection()
+            return
+        self._request.unregisterProducer()
         self._request.finish()
 
     def _gone(self, _: object) -> None:
@@ -147,10 +204,14 @@ def _status(request: server.Request, status: int) -> bytes:
     return b""
 
 
-def _refused(request: server.Request, words: str) -> bytes:
-    request.setResponseCode(400)
+def _refused(request: server.Request, code: int, words: str) -> bytes:
+    return _reply(request, 400, {"id": None}, error(code, words))
+
+
+def _reply(request: server.Request, status: int, message: State, wrong: State) -> bytes:
+    request.setResponseCode(status)
     request.setHeader(b"content-type", _JSON)
-    return encode({"jsonrpc": "2.0", "id": None, "error": error(PARSE_ERROR, words)})
+    return encode({"jsonrpc": "2.0", "id": message["id"], "error": wrong})
 
 
 def _send(request: server.Request, answered: State) -> None:
@@ -164,8 +225,10 @@ def _send(request: server.Request, answered: State) -> None:
 
 
 def _failed(request: server.Request, message: State, failure: Failure) -> None:
-    if failure.check(CancelledError):
-        return
-    log.failure("answering {method} of an MCP endpoint", failure, method=message["method"])
-    words = "this host failed to answer the request"
-    _send(request, {"jsonrpc": "2.0", "id": message["id"], "error": error(-32603, words)})
+    words = "this endpoint is closed"
+    if not failure.check(CancelledError):
+        words = "this host failed to answer the request"
+        method = shortened(message["method"])
+        log.failure("answering {method} of an MCP endpoint", failure, method=method)
+    wrong = error(INTERNAL_ERROR, words)
+    _send(request, {"jsonrpc": "2.0", "id": message["id"], "error": wrong})

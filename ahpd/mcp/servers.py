@@ -1,7 +1,8 @@
-"""The endpoints of a host: opened for sessions, found by their paths, closed with them.
+"""The endpoints of a host: opened for chats, found by their paths, closed with them.
 
 Each is a path of its own under `/ahp-mcp/`, opened by a token of its own: whoever holds it
-reaches one session's tools and no other's.
+reaches one session's tools and no other's. Two chats of a session have one each, because a call
+is made in a chat, and a client's tool is run in the turn of the program that called it.
 Source: PLUGINS.txt, "The MCP servers a session is offered".
 """
 
@@ -31,8 +32,9 @@ class ToolsServers:
         self._tools = tools
         self._origin = origin
         self._ids = ids
-        self._by_session: dict[str, Endpoint] = {}
+        self._by_chat: dict[str, Endpoint] = {}
         self._by_id: dict[str, Endpoint] = {}
+        self._stopped = False
 
     def __len__(self) -> int:
         return len(self._by_id)
@@ -40,26 +42,35 @@ class ToolsServers:
     def open(
         self, session: str, chat: str, run_client_tool: RunClientTool | None, notify: bool
     ) -> Endpoint | None:
-        """That session's endpoint, opened where it is not; None where this host has no HTTP."""
-        endpoint = self._by_session.get(session)
+        """That chat's endpoint, opened where it is not; None where this host has no HTTP.
+
+        A chat that is another session's now has another one.
+        """
+        endpoint = self._by_chat.get(chat)
+        if endpoint is not None and endpoint.session != session:
+            endpoint.close()
+            endpoint = None
         if endpoint is None:
-            origin = self._origin()
+            origin = None if self._stopped else self._origin()
             if origin is None:
                 return None
-            identifier = self._ids()
-            endpoint = Endpoint(
-                session=session,
-                identifier=identifier,
-                url=f"{origin}{PREFIX}/{identifier}",
-                token=secrets.token_urlsafe(_TOKEN_BYTES),
-                tools=self._tools,
-                ids=self._ids,
-                closed=self._closed,
-            )
-            self._by_session[session] = self._by_id[identifier] = endpoint
-        endpoint.chat, endpoint.notify = chat, notify
-        if run_client_tool is not None:
-            endpoint.run_client_tool = run_client_tool
+            endpoint = self._opened(session, chat, origin)
+        endpoint.notify, endpoint.run_client_tool = notify, run_client_tool
+        return endpoint
+
+    def _opened(self, session: str, chat: str, origin: str) -> Endpoint:
+        identifier = self._ids()
+        endpoint = Endpoint(
+            session=session,
+            chat=chat,
+            identifier=identifier,
+            url=f"{origin}{PREFIX}/{identifier}",
+            token=secrets.token_urlsafe(_TOKEN_BYTES),
+            tools=self._tools,
+            ids=self._ids,
+            closed=self._closed,
+        )
+        self._by_chat[chat] = self._by_id[identifier] = endpoint
         return endpoint
 
     def find(self, identifier: str) -> Endpoint | None:
@@ -68,17 +79,30 @@ class ToolsServers:
 
     def moved(self, session: str) -> None:
         """The tools of a session are others now."""
-        endpoint = self._by_session.get(session)
-        if endpoint is not None:
+        for endpoint in self._of(session):
             endpoint.moved()
 
-    def session_gone(self, session: str) -> None:
-        """A session is disposed of: its path answers 404 from now on."""
-        endpoint = self._by_session.get(session)
+    def chat_gone(self, chat: str) -> None:
+        """A chat is disposed of: its path answers 404 from now on."""
+        endpoint = self._by_chat.get(chat)
         if endpoint is not None:
             endpoint.close()
 
+    def session_gone(self, session: str) -> None:
+        """A session is disposed of: its paths answer 404 from now on."""
+        for endpoint in self._of(session):
+            endpoint.close()
+
+    def stop(self) -> None:
+        """The host is going: every endpoint is closed, and none is opened."""
+        self._stopped = True
+        for endpoint in tuple(self._by_id.values()):
+            endpoint.close()
+
+    def _of(self, session: str) -> list[Endpoint]:
+        return [each for each in self._by_id.values() if each.session == session]
+
     def _closed(self, endpoint: Endpoint) -> None:
         self._by_id.pop(endpoint.identifier, None)
-        if self._by_session.get(endpoint.session) is endpoint:
-            del self._by_session[endpoint.session]
+        if self._by_chat.get(endpoint.chat) is endpoint:
+            del self._by_chat[endpoint.chat]

@@ -10,7 +10,15 @@ from typing import Any, Final
 
 from ahpd.interfaces import Refusal
 from ahpd.protocol import State
+from ahpd.protocol.approval_keys import (
+    EDIT_PATTERNS,
+    GLOBAL_AUTO_APPROVE,
+    POLICY_RESTRICTED,
+    TERMINAL_ENABLED,
+    TERMINAL_RULES,
+)
 from ahpd.protocol.permission_rules import KEY as PERMISSIONS
+from ahpd.protocol.permission_rules import declared as rules_declared
 
 #: The least a byte bound may be pushed down to, unless it is 0 for no limit.
 MIN_BYTES: Final = 1024 * 1024
@@ -19,17 +27,8 @@ CLIENT_QUEUE_BYTES: Final = "clientQueueBytes"
 REPLAY_BYTES: Final = "replayBytes"
 #: Whether chats may be moved at all (AHP.txt, `moveChat`).
 CHAT_MOVES: Final = "chatMoves.enabled"
-#: Which folders a window vouches for, and whether nobody is asked about anything
-#: (AHP.txt, `session/workingDirectorySet`).
+#: Which folders a window vouches for (AHP.txt, `session/workingDirectorySet`).
 WORKSPACE_TRUST: Final = "workspaceTrust"
-GLOBAL_AUTO_APPROVE: Final = "globalAutoApproveEnabled"
-#: What a question about a call is answered by (AHP.txt, `root/configChanged`): whether no
-#: session may be set to approve everything, the table of commands and whether it is read, and
-#: which files are written without asking.
-POLICY_RESTRICTED: Final = "autoApprovePolicyRestricted"
-TERMINAL_AUTO_APPROVE: Final = "terminalAutoApproveEnabled"
-TERMINAL_RULES: Final = "terminalAutoApproveRules"
-EDIT_PATTERNS: Final = "editAutoApprovePatterns"
 #: The shell a client's terminal opens, as an absolute path (AHP.txt, `root/configChanged`).
 DEFAULT_SHELL: Final = "defaultShell"
 _BYTE_KEYS: Final = frozenset({CLIENT_QUEUE_BYTES, REPLAY_BYTES})
@@ -44,10 +43,6 @@ _OF_TERMINALS: Final = {
 }
 
 
-def _rules(title: str) -> State:
-    return {"type": "array", "title": title, "items": {"type": "string", "title": "Rule"}}
-
-
 _OF_QUESTIONS: Final = {
     GLOBAL_AUTO_APPROVE: {
         "type": "boolean",
@@ -59,20 +54,12 @@ _OF_QUESTIONS: Final = {
         "title": "Approving everything is not allowed",
         "description": "No session is run with everything in it approved",
     },
-    PERMISSIONS: {
-        "type": "object",
-        "title": "Permissions",
-        "description": "Which tools run, are refused, or ask in every session",
-        "properties": {
-            "allow": _rules("Allowed tools"),
-            "deny": _rules("Refused tools"),
-            "ask": _rules("Tools that ask"),
-        },
-    },
-    TERMINAL_AUTO_APPROVE: {
+    PERMISSIONS: rules_declared("Which tools run, are refused, or ask in every session"),
+    TERMINAL_ENABLED: {
         "type": "boolean",
         "title": "Approve commands by rules",
         "description": "Commands that the rules for terminals approve run without a question",
+        "default": True,
     },
     TERMINAL_RULES: {
         "type": "object",

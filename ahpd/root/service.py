@@ -12,6 +12,7 @@ from ahpd.protocol import Action, State
 from ahpd.protocol.permission_rules import KEY, with_allowed
 from ahpd.protocol.uris import ROOT, ChannelKind
 from ahpd.root.config import CLIENT_QUEUE_BYTES, DEFAULT_SHELL, REPLAY_BYTES, check_push, schema
+from ahpd.root.shown import shown
 
 
 @implementer(IActionHandler)
@@ -35,7 +36,7 @@ class RootService:
         self.on_config: Callable[[], None] = lambda: None
         self._defaults = {CLIENT_QUEUE_BYTES: client_queue_bytes, REPLAY_BYTES: replay_bytes}
         state: State = {
-            "agents": [agent.info() for agent in agents],
+            "agents": [row for row in map(shown, agents) if row is not None],
             "activeSessions": 0,
             "config": {"schema": schema(terminals), "values": dict(self._defaults)},
         }
@@ -71,10 +72,21 @@ class RootService:
         self._store.dispatch(ROOT, {"type": "root/terminalsChanged", "terminals": list(terminals)})
 
     def agents_changed(self, agents: Iterable[IAgent]) -> None:
-        """Say the list of agents where it differs from the one last said."""
-        shown = [agent.info() for agent in agents]
-        if shown != self._store.state(ROOT)["agents"]:
-            self._store.dispatch(ROOT, {"type": "root/agentsChanged", "agents": shown})
+        """Say the list of agents where it differs from the one last said.
+
+        One that cannot say what it is is what it said last.
+        """
+        held = self.agents()
+        before = {row["provider"]: row for row in held}
+        rows = [shown(agent, checked=True) or before.get(agent.provider) for agent in agents]
+        told = [row for row in rows if row is not None]
+        if told != held:
+            self._store.dispatch(ROOT, {"type": "root/agentsChanged", "agents": told})
+
+    def agents(self) -> Sequence[State]:
+        """What clients are shown of each agent now (schema: AgentInfo), to read."""
+        rows: Sequence[State] = self._store.state(ROOT)["agents"]
+        return rows
 
     def handle(self, channel: str, action: Action, origin: Origin) -> None:
         """`root/configChanged`. One that leaves every value as it is is neither kept nor said."""

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ahpd.interfaces import AgentFailure, IAgent, IUndeclaredConfig
 from ahpd.protocol import State
+from ahpd.protocol.approval_keys import ALLOW_ALL, AUTO_APPROVE
 from ahpd.protocol.errors import invalid_params
 from ahpd.protocol.permission_rules import KEY as PERMISSIONS
+from ahpd.protocol.permission_rules import declared as rules_declared
 from ahpd.protocol.permission_rules import rules_of
 from ahpd.sessions.server_tools import TOOLS
 
@@ -26,22 +28,23 @@ if TYPE_CHECKING:
 SENSITIVE_EDIT_LOCATIONS: Final = "sensitiveEditLocations"
 
 
-def _rules(title: str) -> State:
-    return {"type": "array", "title": title, "items": {"type": "string", "title": "Rule"}}
-
-
 #: What every session can be configured with, whatever its agent: by key, its property.
 HOST_KEYS: Final[Mapping[str, State]] = {
     PERMISSIONS: {
-        "type": "object",
-        "title": "Permissions",
-        "description": "Which tools run, are refused, or ask in this session.",
-        "properties": {
-            "allow": _rules("Allowed tools"),
-            "deny": _rules("Refused tools"),
-            "ask": _rules("Tools that ask"),
-        },
-        "default": {"allow": [], "deny": []},
+        **rules_declared("Which tools run, are refused, or ask in this session."),
+        "sessionMutable": True,
+    },
+    AUTO_APPROVE: {
+        "type": "string",
+        "title": "Approvals",
+        "description": "Whether anybody is asked before a tool of this session runs.",
+        "enum": ["default", ALLOW_ALL],
+        "enumLabels": ["Default approvals", "Allow all"],
+        "enumDescriptions": [
+            "Asks about what no rule or setting approves",
+            "Runs every tool that nothing refuses without asking",
+        ],
+        "default": "default",
         "sessionMutable": True,
     },
     SENSITIVE_EDIT_LOCATIONS: {

@@ -244,6 +244,8 @@ class SessionRegistry:
             self.journals.drop(chat.uri, session_id(session.uri), {session.uri: [removed]})
         del self.open_chats[chat.uri]
         session.drop_chat(chat)
+        if self.world.offers is not None:
+            self.world.offers.chat_gone(chat.uri)
         if self.world.left is not None:
             self.world.left.chat_gone(chat.uri)
 

@@ -235,8 +235,10 @@ class Session:
 
     def chat_moved(self, chat: str, envelope: Envelope) -> None:
         """Keep the chat's row, its session's read bit and the session's activity in step."""
-        held = self.chats[chat]
+        held, offers = self.chats[chat], self._world.offers
         kind, before = envelope.type, held.row
+        if offers is not None:
+            offers.chat_moved(self.uri, chat, envelope.action, envelope.origin)
         if kind == "session/configChanged":
             # Sent on the chat, it is the session's all the same.
             self.say({key: envelope.action[key] for key in _CONFIG_KEYS if key in envelope.action})

@@ -150,20 +150,19 @@ class Creation:
                 f"Refusing to create a session: {MOST_DEEP} sessions deep is as deep as tools go, "
                 f"and this one was made {caller.depth} deep."
             )
-        self._sessions.check(caller.root)
         model = self._model(tool, arguments)
         provider = caller.row["provider"] if model is None else model["provider"]
-        if folder is not None:
-            await naming.is_there(self._resources, tool, folder)
-        row = await self._world.create_session(
-            context,
-            provider=provider,
-            folder=folder,
-            worktree=worktree,
-            title=title,
-            message=delegated(context, caller, text, _selected(caller, provider, model)),
-        )
-        self._sessions.spend(caller.root)
+        with self._sessions.one(caller.root):
+            if folder is not None:
+                await naming.is_there(self._resources, tool, folder)
+            row = await self._world.create_session(
+                context,
+                provider=provider,
+                folder=folder,
+                worktree=worktree,
+                title=title,
+                message=delegated(context, caller, text, _selected(caller, provider, model)),
+            )
         return f"New session created ({link_to(row)})."
 
     async def _here(
@@ -220,12 +219,11 @@ class Creation:
         folder: str | None,
     ) -> str:
         """Make a chat in the session of `row`; the link to it."""
-        self._chats.check(caller.root)
         provider = row["provider"]
         model = self._model(tool, arguments, provider)
         message = delegated(context, caller, text, _selected(caller, provider, model))
-        chat = await self._world.create_chat(row, title=title, folder=folder, message=message)
-        self._chats.spend(caller.root)
+        with self._chats.one(caller.root):
+            chat = await self._world.create_chat(row, title=title, folder=folder, message=message)
         return link_to(row, chat)
 
     def _model(

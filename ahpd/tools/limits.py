@@ -1,10 +1,11 @@
 """How much agents may begin of their own accord: what they start may start more."""
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Final
 
-from ahpd.interfaces import ToolFailure
+from ahpd.interfaces import RpcError, ToolFailure
 
 #: How many sessions deep agents make sessions; a person's own is 0 deep.
 MOST_DEEP: Final = 3
@@ -24,19 +25,27 @@ class Allowance:
         self._what = what
         self._spent: dict[str, deque[float]] = {}
 
-    def check(self, root: str) -> None:
-        """Raise `ToolFailure` where nothing is left."""
+    @contextmanager
+    def one(self, root: str) -> Iterator[None]:
+        """One more, taken before it is begun, because calls run beside each other.
+
+        What is refused is given back. Raises `ToolFailure` where nothing is left.
+        """
         if len(self._left(root)) >= self._most:
             minutes = int(WINDOW // 60)
             raise ToolFailure(
                 f"Refusing to {self._what}: the tools of this session and of those it made did so "
                 f"{self._most} times in the last {minutes} minutes."
             )
-
-    def spend(self, root: str) -> None:
-        """One more."""
-        self._left(root)
-        self._spent.setdefault(root, deque()).append(self._seconds())
+        moment = self._seconds()
+        self._spent.setdefault(root, deque()).append(moment)
+        try:
+            yield
+        except (ToolFailure, RpcError):
+            spent = self._spent.get(root)
+            if spent is not None and moment in spent:
+                spent.remove(moment)
+            raise
 
     def _left(self, root: str) -> deque[float]:
         """What was spent lately; what is older is forgotten, of every root."""

@@ -55,9 +55,8 @@ def sending_tool(world: SessionWorld, allowance: Allowance) -> HostTool:
         if seen.uri == context.chat:
             raise naming.invalid(SEND_MESSAGE, "refusing to send a message to the current chat.")
         caller = world.caller(context)
-        allowance.check(caller.root)
-        waits = await world.send(seen, delegated(context, caller, text))
-        allowance.spend(caller.root)
+        with allowance.one(caller.root):
+            waits = await world.send(seen, delegated(context, caller, text))
         return f"Message {'queued' if waits else 'sent'} ({link_to(seen.row, seen.uri)})."
 
     effects = ToolEffects(writes=True, destructive=True)

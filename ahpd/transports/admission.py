@@ -28,9 +28,11 @@ _USERINFO = re.compile(r"(://)[^/?#@\s]*@")
 
 
 class Guard(enum.Enum):
-    """What a request is asked for: everything, or only whether it is meant for this host."""
+    """What a request is asked for: everything, all but the connection token, or only whether it
+    is meant for this host."""
 
     TOKEN = "token"  # noqa: S105 - the kind of guard, not a secret
+    ORIGIN = "origin"
     HOST = "host"
 
 
@@ -104,7 +106,7 @@ class Policy:
             return None
         if (refused := self._check_origin(head)) is not None:
             return refused
-        return self._check_token(head)
+        return None if guard is Guard.ORIGIN else self._check_token(head)
 
     # -- Host ------------------------------------------------------------------
 

@@ -41,6 +41,9 @@ class Reception(Shape):
     def without_token(self, head: RequestHead) -> RequestHead:
         """The head of an admitted request as whoever serves it may see it."""
 
+    def received(self, arrival: "Arrival") -> None:
+        """An admitted plain request is here whole, and is served from now on."""
+
     def left(self, arrival: "Arrival") -> None:
         """The connection is gone."""
 
@@ -180,8 +183,12 @@ class Arrival(Protocol):
         # A length that is no number is the channel's to refuse.
         if declared and declared[0].isdigit() and int(declared[0][:20]) > settings.max_body:
             self._body_left = 0
-        channel.on_received = self._disarm
+        channel.on_received = self._received
         self._arm(settings.request_timeout, self._too_slow)
+
+    def _received(self) -> None:
+        self._disarm()
+        self._reception.received(self)
 
     def _pass_on(self, data: bytes) -> None:
         if self._body_left is not None:
@@ -254,7 +261,8 @@ def address_text(address: Any) -> str:
 
 
 def _has_body(head: RequestHead) -> bool:
-    return bool(head.values(b"content-length") or head.values(b"transfer-encoding"))
+    lengths = [value for value in head.values(b"content-length") if value.strip(b"0")]
+    return bool(lengths or head.values(b"transfer-encoding"))
 
 
 def _websocket_head(head: RequestHead) -> bytes:

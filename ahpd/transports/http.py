@@ -88,7 +88,8 @@ class Route:
     methods: tuple[str, ...] = ()
     """What an async handler takes; a resource decides for itself."""
     admit: "Callable[[RequestHead], Response | None] | None" = None
-    """Refuses a request by its head, before its body is read; None lets it in."""
+    """Refuses a request by its head, before its body is read; None lets it in. Such a route is
+    for programs: no page is told that it may ask."""
 
 
 class Router:
@@ -119,8 +120,9 @@ class Router:
     ) -> Callable[[], None]:
         """Serve `prefix` and what is under it; answers a callable that takes it back.
 
-        By default a route is open to any caller that names this host, and checks its
-        callers itself: `admit` by the head of a request, before its body is read. Raises `ValueError` for a prefix that is no path or is taken.
+        By default a route is open to any caller that names this host, and checks its callers
+        itself: `admit` by the head of a request, before its body is read. Raises `ValueError`
+        for a prefix that is no path or is taken.
         """
         key = prefix.encode().rstrip(b"/")
         if not prefix.startswith("/") or b"//" in key or b"?" in key or b"#" in key:
@@ -149,7 +151,7 @@ class Router:
     def answer(self, head: RequestHead, policy: Policy) -> Route | Response:
         """The route that serves a plain HTTP request, or the answer it is given at once."""
         route = self.match(head.path)
-        if head.method == b"OPTIONS" and (route is None or route.methods):
+        if head.method == b"OPTIONS" and (route is None or (route.methods and not route.admit)):
             return self._options(head, policy, route)
         refused = policy.check(head, Guard.TOKEN if route is None else route.guard)
         if refused is not None:

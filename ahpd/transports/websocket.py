@@ -77,6 +77,7 @@ class WebSocketListener(Service):
         self._websockets = _ServerFactory(peers, self.settings, reactor)
         self._arrivals: set[Arrival] = set()
         self._open: set[ServerConnection] = set()
+        self._requests: set[Arrival] = set()
         self._port: IListeningPort | None = None
         self._listening: Deferred[None] | None = None
         self._outcome: str | ListenError | None = None
@@ -207,7 +208,7 @@ class WebSocketListener(Service):
     def arrive(self) -> Arrival | None:
         """The protocol of a new connection, or None to drop it unheard."""
         limit = self.settings.max_arriving
-        strangers = len(self._arrivals) - len(self._open)
+        strangers = len(self._arrivals) - len(self._open) - len(self._requests)
         if strangers >= limit:
             if not self._full_said:
                 self._full_said = True
@@ -219,8 +220,12 @@ class WebSocketListener(Service):
         self._arrivals.add(arrival)
         return arrival
 
+    def received(self, arrival: Arrival) -> None:
+        self._requests.add(arrival)
+
     def left(self, arrival: Arrival) -> None:
         self._arrivals.discard(arrival)
+        self._requests.discard(arrival)
         if not self._arrivals:
             emptied, self._emptied = self._emptied, []
             for waiter in emptied:
@@ -234,8 +239,7 @@ class WebSocketListener(Service):
         if problem is not None:
             return problem
         if len(self._open) >= self.settings.max_connections:
-            words = f"{self.settings.max_connections} connections are open; no more are taken"
-            return text_response(503, words, (("Retry-After", "5"),))
+            return _full(f"{self.settings.max_connections} connections are open")
         connection: ServerConnection = self._websockets.buildProtocol(None)
         self._open.add(connection)
         connection.on_gone = self._open.discard
@@ -246,7 +250,11 @@ class WebSocketListener(Service):
 
     def open_http(self, head: RequestHead) -> OneRequestChannel | Response:
         answer = self._router.answer(head, self._policy)
-        return answer if isinstance(answer, Response) else self._site.open()
+        if isinstance(answer, Response):
+            return answer
+        if len(self._requests) >= self.settings.max_requests:
+            return _full(f"{self.settings.max_requests} requests are served")
+        return self._site.open()
 
 
 @implementer(IProtocolNegotiationFactory)
@@ -293,6 +301,10 @@ class _ServerFactory(WebSocketServerFactory):  # type: ignore[misc]
 
     def name_of(self, connection: ServerConnection) -> str:
         return address_text(connection.transport.getPeer())
+
+
+def _full(what: str) -> Response:
+    return text_response(503, f"{what}; no more are taken", (("Retry-After", "5"),))
 
 
 def _why(error: Exception) -> str:

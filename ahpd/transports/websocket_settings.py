@@ -41,7 +41,9 @@ class WebSocketSettings:
     max_connections: int = _positive_field(4096)
     """WebSocket connections open at once; one more is refused 503."""
     max_arriving: int = _positive_field(256)
-    """Connections at once that are still handshaking or speak plain HTTP, beside those."""
+    """Connections at once whose first request is not here whole, beside those."""
+    max_requests: int = _positive_field(2048)
+    """Plain HTTP requests served at once, streams among them; one more is refused 503."""
     max_body: int = _positive_field(8 * 1024 * 1024)
     """Bytes of a plain HTTP request after its head; past it the answer is 413."""
     request_timeout: float = _positive_field(30.0)

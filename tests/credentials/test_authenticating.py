@@ -196,3 +196,27 @@ def test_an_mcp_server_that_waits_for_a_sign_in_may_be_signed_in_to(served):
         "auth/required",
         {"channel": SESSION, "resource": wanted, "reason": "expired"},
     )
+
+
+def test_a_server_that_calls_itself_by_an_agent_s_resource_is_not_given_the_agent_s_token(served):
+    ann = served.host.connect("ann", ROOT)
+    served.authenticate(ann, "the agent's")
+    chat = served.session(ann)
+    served.turn(ann, chat)
+    server = {
+        "type": "mcpServer",
+        "id": "m1",
+        "uri": "file:///mcp.json",
+        "name": "search",
+        "state": {"kind": "authRequired", "reason": "required", "resource": API},
+    }
+    host = served.agent.chats[0].start.host
+    host.customizations([server])
+    served.host.settle()
+    assert host.credential(API["resource"]) == "the agent's"
+    assert host.credential(API["resource"], "m1") is None
+    served.authenticate(
+        ann, "the server's", target={"kind": "mcpServer", "session": SESSION, "id": "m1"}
+    )
+    assert host.credential(API["resource"], "m1") == "the server's"
+    assert host.credential(API["resource"]) == "the agent's"

@@ -129,7 +129,8 @@ class Served:
         )
         assert status == 200, body
         answered = json.loads(body)
-        assert answered["jsonrpc"] == "2.0" and answered["id"] == identifier
+        assert answered["jsonrpc"] == "2.0"
+        assert answered["id"] == identifier
         return answered
 
 

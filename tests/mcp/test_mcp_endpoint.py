@@ -18,11 +18,12 @@ def path_of(endpoint):
     return "/" + endpoint.url.split("/", 3)[3]
 
 
-def test_a_session_has_one_endpoint_for_its_life(served, endpoint):
+def test_a_chat_has_one_endpoint_for_its_life(served, endpoint):
     verifyObject(IToolsServer, endpoint)
-    assert served.servers.open("ahp-session:/a", "ahp-chat:/a2", None, False) is endpoint
+    assert served.servers.open("ahp-session:/a", "ahp-chat:/a1", None, False) is endpoint
     other = served.servers.open("ahp-session:/b", "ahp-chat:/b1", None, True)
-    assert other.token != endpoint.token and other.url != endpoint.url
+    assert other.token != endpoint.token
+    assert other.url != endpoint.url
     assert len(endpoint.token) >= 40
     assert endpoint.token not in repr(endpoint)
 
@@ -202,7 +203,8 @@ async def test_a_closed_endpoint_and_one_nobody_opened_answer_404(served, endpoi
 @pytest_twisted.ensureDeferred
 async def test_other_methods_are_not_allowed(served, endpoint):
     status, head, _ = await served.ask("DELETE", path_of(endpoint), endpoint.token)
-    assert status == 405 and "Allow: GET, POST" in head
+    assert status == 405
+    assert "Allow: GET, POST" in head
 
 
 @pytest_twisted.ensureDeferred
@@ -238,7 +240,8 @@ async def test_a_stream_that_its_reader_left_is_forgotten(served, endpoint):
 async def test_an_endpoint_that_does_not_notify_refuses_the_stream(served, endpoint):
     served.servers.open("ahp-session:/a", "ahp-chat:/a1", None, False)
     status, head, _ = await served.ask("GET", path_of(endpoint), endpoint.token)
-    assert status == 405 and "Allow: POST" in head
+    assert status == 405
+    assert "Allow: POST" in head
     answered = await served.call(endpoint, "initialize", {})
     assert answered["result"]["capabilities"] == {"tools": {"listChanged": False}}
 

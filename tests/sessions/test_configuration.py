@@ -173,7 +173,7 @@ def test_every_session_s_schema_declares_them(sessions_host):
     host = sessions_host()
     host.session()
     properties = host.state(S1)["config"]["schema"]["properties"]
-    assert set(properties) == {"permissions", "sensitiveEditLocations", "tools"}
+    assert set(properties) == {"permissions", "autoApprove", "sensitiveEditLocations", "tools"}
     assert set(properties["permissions"]["properties"]) == {"allow", "deny", "ask"}
     assert set(properties["sensitiveEditLocations"]["items"]["properties"]) == {
         "path",

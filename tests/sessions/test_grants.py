@@ -42,6 +42,12 @@ class JudgeAlone:
     def session_gone(self, session):
         pass
 
+    def chat_gone(self, chat):
+        pass
+
+    def chat_moved(self, session, chat, action, origin):
+        pass
+
     def credential(self, session, chat, resource, server=None):
         return None
 

@@ -267,3 +267,50 @@ def test_a_prefix_that_is_no_path_or_is_taken_is_refused(prefix):
     router = Router("n", "v", [])
     with pytest.raises(ValueError, match="route"):
         router.register(prefix, Resource())
+
+
+@pytest_twisted.ensureDeferred
+async def test_requests_that_are_served_count_for_themselves_and_have_a_bound(listening, kit):
+    """They are no strangers: those that still say what they want have a bound of their own."""
+    host = await listening(settings=WebSocketSettings(max_arriving=2, max_requests=5))
+    gate = Deferred()
+
+    async def waits(request):
+        await gate
+        return json_response(200, {})
+
+    host.router.register("/slow", waits)
+    served, held = host.listener._requests, []
+    for number in range(1, 6):
+        held.append(await host.raw(kit.request(b"/slow")))
+        for _ in range(200):
+            if len(served) == number:
+                break
+            await deferLater(reactor, 0.01)
+    assert len(served) == 5
+    assert (await host.answer(kit.request(b"/health"))).startswith(b"HTTP/1.1 503 ")
+    await host.opened(headers=GOOD)
+    gate.callback(None)
+    for each in held:
+        assert (await each.all()).startswith(b"HTTP/1.1 200 ")
+    assert (await host.answer(kit.request(b"/health"))).startswith(b"HTTP/1.1 200 ")
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_route_for_programs_invites_no_page(listening, kit):
+    host = await listening()
+
+    async def served(request):
+        return json_response(200, {})
+
+    host.router.register(
+        "/programs", served, Guard.ORIGIN, ("GET", "POST"), admit=lambda head: None
+    )
+    assert (await host.answer(kit.request(b"/programs"))).startswith(b"HTTP/1.1 200 ")
+    page = b"Origin: http://evil.example\r\n"
+    for method in (b"GET", b"OPTIONS"):
+        answer = await host.answer(kit.request(b"/programs", method=method, headers=page))
+        assert answer.startswith(b"HTTP/1.1 403 ")
+    asked = await host.answer(kit.request(b"/programs", method=b"OPTIONS"))
+    assert asked.startswith(b"HTTP/1.1 405 ")
+    assert b"ccess-control" not in asked.lower()

@@ -49,6 +49,7 @@ class AcpAgent:
         self._record = record
         self._read = read
         self._capabilities: Capabilities | None = None
+        self._known: Capabilities | None = None
         self._heard = preset(self.options.preset_modes)
         self._told: list[Callable[[], None]] = []
         self._conversations = Conversations(self)
@@ -70,13 +71,21 @@ class AcpAgent:
         """The record's model."""
         return self._record.model
 
+    @property
+    def known(self) -> Capabilities | None:
+        """See `Keeper.known`: of the program of the record as it is now."""
+        return self._known
+
     def edited(self, record: AgentRecord) -> None:
         """The record is another one from now on: each chat runs on it from its next turn.
 
         A chat's program is started again on its conversation where it would be another one.
         Raises `RecordFailure`, and goes on with the record it had.
         """
-        self.options = self._read(record)
+        options = self._read(record)
+        if options.program != self.options.program:
+            self._known = None
+        self.options = options
         before = self.info(), self.config_schema(None, {})
         self._record = record
         self._changed(before)
@@ -116,7 +125,7 @@ class AcpAgent:
 
     def _greeted(self, capabilities: Capabilities) -> None:
         before = self.info(), self.config_schema(None, {})
-        self._capabilities = capabilities
+        self._capabilities = self._known = capabilities
         self._changed(before)
 
     def _hear(self, heard: Heard, opened: bool) -> None:

@@ -4,6 +4,7 @@ An ACP update of a call changes the fields it names and replaces them whole. AHP
 in steps - start, ready, content, complete - each once, so both are kept side by side.
 """
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import Any, Final
@@ -130,6 +131,15 @@ class Call:
             if isinstance(each, Mapping) and each.get("type") == "diff"
         ]
 
+    def read_shown_input(self) -> None:
+        """Take what is shown for the arguments of a server's tool, where no input was named.
+
+        Some agents put them before a person in words alone. Whoever runs the call needs them
+        by the time it is allowed, and a client runs it then.
+        """
+        if self.raw_input is None and (self.tool.client is not None or self.tool.of_a_server):
+            self.raw_input = _arguments_in(self.content)
+
     def input(self) -> str | None:
         """Its input as a call shows it."""
         return input_text(self.raw_input, self.kind)
@@ -183,6 +193,17 @@ class Call:
     def _content(self, directory: str, terminals: ShownTerminal, final: bool) -> list[State]:
         found = (_item(each, directory, terminals, final) for each in self.content)
         return [item for item in found if item is not None]
+
+
+def _arguments_in(content: Sequence[Any]) -> State | None:
+    """The JSON object that a call's content is the text of; None for any other content."""
+    if len(content) != 1 or not isinstance(content[0], Mapping):
+        return None
+    try:
+        found = json.loads(text_in(object_in(content[0], "content"), "text") or "")
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def _item(item: Any, directory: str, terminals: ShownTerminal, final: bool) -> State | None:

@@ -192,6 +192,7 @@ class Calls:
         if identifier is None:
             return None
         call = self._found(identifier, update, again=True)
+        call.read_shown_input()
         self._ask(call, offered(options) if call.kind == SWITCH_MODE else ())
         return call
 

@@ -74,12 +74,26 @@ class RequestError(Exception):
     @classmethod
     def from_wire(cls, error: Mapping[str, Any]) -> "RequestError":
         """What the other side answered, whatever shape it has."""
-        code, message = error.get("code"), error.get("message")
+        code, message, data = error.get("code"), error.get("message"), error.get("data")
         return cls(
             code if isinstance(code, int) and not isinstance(code, bool) else INTERNAL_ERROR,
-            message if isinstance(message, str) and message else "an error without words",
-            error.get("data"),
+            _worded(message if isinstance(message, str) else "", data) or "an error without words",
+            data,
         )
+
+
+def _worded(message: str, data: Any) -> str:
+    """An error in words. Many agents say `Internal error` and leave what it was to the data.
+
+    Of that the first line: a stack may follow.
+    """
+    found = data
+    if isinstance(data, Mapping):
+        found = data.get("details") or data.get("message") or data.get("error")
+    if not isinstance(found, str) or not found.strip() or found in message:
+        return message
+    line = found.strip().splitlines()[0]
+    return f"{message}: {line}" if message else line
 
 
 class Lines(Protocol):

@@ -16,7 +16,7 @@ from ahpd.interfaces import AgentFailure, EnginePorts, ListedConversation, ReadC
 from ahpd.protocol import State
 from ahpd.protocol.file_uris import file_uri
 from ahpd_agent_acp.connection import RESOURCE_NOT_FOUND, RequestError
-from ahpd_agent_acp.handshake import SEND_FAILED
+from ahpd_agent_acp.handshake import SEND_FAILED, Capabilities
 from ahpd_agent_acp.points import NewestPoints
 from ahpd_agent_acp.record import Options
 from ahpd_agent_acp.reopening import reopen
@@ -59,6 +59,13 @@ class Keeper(Protocol):
     def points(self) -> NewestPoints:
         """The newest turn of each."""
 
+    @property
+    def known(self) -> Capabilities | None:
+        """What its program said it can do; None where it was not asked yet.
+
+        A program takes seconds to start, so none is started to be asked what it does not offer.
+        """
+
 
 class Conversations:
     """Those of one agent."""
@@ -85,6 +92,9 @@ class Conversations:
 
     async def list(self) -> Sequence[ListedConversation]:
         """Every one it keeps; none where it lists none. Raises `AgentFailure`."""
+        known = self._keeper.known
+        if known is not None and not known.list:
+            return ()
         fresh = self._ports.reactor.seconds() - self._listed_at < self._keeper.options.find_fresh
         listing = self._listing
         if listing is None or (listing.done and not fresh):
@@ -162,14 +172,13 @@ class Conversations:
         return found
 
     async def _read(self, conversation: str) -> ReadConversation:
+        if self._keeper.known is not None:
+            self._check_loads(self._keeper.known)
         return await self._use(lambda server: self._replayed(server, conversation))
 
     async def _replayed(self, server: Server, conversation: str) -> ReadConversation:
         what = self._keeper.ground.what
-        if not server.capabilities.load:
-            raise AgentFailure(
-                f"{what} cannot read a conversation back: it offers no session/load", SEND_FAILED
-            )
+        self._check_loads(server.capabilities)
         directory = self._directories.get(conversation, str(self._ports.default_directory))
         replay = ReplayBuilder(conversation, directory=directory)
         self._replays.building[conversation] = replay
@@ -186,18 +195,25 @@ class Conversations:
             await self._keeper.points.keep(conversation, conversation)
         return read
 
+    def _check_loads(self, capabilities: Capabilities) -> None:
+        if not capabilities.load:
+            raise AgentFailure(
+                f"{self._keeper.ground.what} cannot read a conversation back: it offers no "
+                "session/load",
+                SEND_FAILED,
+            )
+
     async def delete(self, conversation: str) -> None:
         """Delete its copy. Raises `AgentFailure` where it is not deleted."""
+        if self._keeper.known is not None:
+            self._check_deletes(self._keeper.known)
         await self._use(lambda server: self._deleted(server, conversation))
         await self._keeper.points.forget(conversation)
         self._listing = None
 
     async def _deleted(self, server: Server, conversation: str) -> None:
         what = self._keeper.ground.what
-        if not server.capabilities.delete:
-            raise AgentFailure(
-                f"{what} keeps its conversations: it offers no session/delete", SEND_FAILED
-            )
+        self._check_deletes(server.capabilities)
         try:
             await server.request("session/delete", {"sessionId": conversation})
         except RequestError as refused:
@@ -206,6 +222,13 @@ class Conversations:
                     f"{what} did not delete the conversation {conversation}: {refused.message}",
                     SEND_FAILED,
                 ) from None
+
+    def _check_deletes(self, capabilities: Capabilities) -> None:
+        if not capabilities.delete:
+            raise AgentFailure(
+                f"{self._keeper.ground.what} keeps its conversations: it offers no session/delete",
+                SEND_FAILED,
+            )
 
     # -- the program --------------------------------------------------------------------
 

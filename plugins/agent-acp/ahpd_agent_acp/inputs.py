@@ -13,6 +13,9 @@ from typing import Any, Final
 from ahpd_agent_acp.content import text_in
 
 _COMMAND: Final = ("command", "cmd", "commandLine", "command_line")
+_FOLDER: Final = (
+    "cwd", "workdir", "working_directory", "workingDirectory", "dir_path", "directory",
+)  # fmt: skip
 _URL: Final = ("url", "uri")
 _SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash", "ksh"})
 _RUN_A_LINE: Final = frozenset({"-c", "-lc", "-cl", "-ic"})
@@ -37,6 +40,20 @@ def command_line(raw: Any) -> str | None:
     if len(argv) == 3 and argv[0].rpartition("/")[2] in _SHELLS and argv[1] in _RUN_A_LINE:
         return argv[2]
     return shlex.join(argv)
+
+
+def runs_words(raw: Any) -> bool:
+    """Whether the input is a program and its arguments, whatever kind the call says it is of."""
+    if not isinstance(raw, Mapping):
+        return False
+    return any(bool(_words(raw.get(key))) for key in _COMMAND)
+
+
+def folders_in(raw: Any) -> list[str]:
+    """Where the input says a command runs; empty where it says nothing of it."""
+    if not isinstance(raw, Mapping):
+        return []
+    return list(dict.fromkeys(raw[key] for key in _FOLDER if text_in(raw, key)))
 
 
 def _words(value: Any) -> list[str] | None:

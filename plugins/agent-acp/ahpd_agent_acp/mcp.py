@@ -38,6 +38,19 @@ def mcp_servers(
     return shapes
 
 
+def secrets_of(
+    configured: Mapping[str, Mapping[str, Any]], host: IToolsServer | None
+) -> Iterator[str]:
+    """The credentials among what `mcp_servers` makes: the token, and values of `env` and `headers`."""
+    if host is not None:
+        yield host.token
+    for server in configured.values():
+        for values in (server.get("env"), server.get("headers")):
+            for value in (values or {}).values():
+                yield value
+                yield value.removeprefix("Bearer ")
+
+
 def _configured(
     name: str, server: Mapping[str, Any], capabilities: Capabilities
 ) -> Iterator[State]:

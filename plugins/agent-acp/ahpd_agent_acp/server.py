@@ -13,6 +13,7 @@ from twisted.logger import Logger
 
 from ahpd.agents.process import START_FAILED, AgentProcess, start_agent
 from ahpd.interfaces import AgentFailure, EnginePorts
+from ahpd.protocol.errors import shortened
 from ahpd.wire.lines import LineTooLong
 from ahpd_agent_acp.connection import (
     AUTH_REQUIRED,
@@ -29,6 +30,7 @@ from ahpd_agent_acp.handshake import (
     must_sign_in,
     read_capabilities,
 )
+from ahpd_agent_acp.hidden import Hidden
 from ahpd_agent_acp.record import Options, wants_sign_in
 
 log = Logger()
@@ -42,9 +44,6 @@ HANDSHAKE: Final = 120.0
 #: Seconds an agent has to go by itself once its input is closed; some never do.
 EOF_GRACE: Final = 2.0
 
-#: The shortest value that is taken for a secret and kept out of what is shown.
-_SHORTEST_SECRET: Final = 8
-
 
 class Server:
     """One process of an agent. `what` names it in a sentence, `name` in the log."""
@@ -52,6 +51,8 @@ class Server:
     def __init__(self, ports: EnginePorts, options: Options, what: str, name: str) -> None:
         self.options = options
         self.capabilities = Capabilities()
+        self.hidden = Hidden(options.env, ports.environ)
+        """What is kept out of the words about it."""
         self._ports = ports
         self._what = what
         self._name = name
@@ -137,9 +138,11 @@ class Server:
         except AgentFailure as failed:
             raise self._worded(failed) from None
         except RequestError as refused:
+            # The agent's own words, which may be as long as a line, and hold what it was given.
+            words = shortened(self.hidden.left_out(refused.message))
             if refused.code == AUTH_REQUIRED:
-                raise must_sign_in(self.capabilities, self._what, refused.message) from None
-            raise
+                raise must_sign_in(self.capabilities, self._what, words) from None
+            raise RequestError(refused.code, words, refused.data) from None
 
     async def ask(self, method: str, params: Mapping[str, Any]) -> Any:
         """As `request`, with every error as an `AgentFailure`."""
@@ -179,11 +182,7 @@ class Server:
         return AgentFailure(words, SEND_FAILED)
 
     def _last_errors(self, process: AgentProcess) -> str:
-        text = process.last_errors.decode("utf-8", "replace").strip()
-        for value in self.options.env.values():
-            if len(value) >= _SHORTEST_SECRET:
-                text = text.replace(value, "***")
-        return text
+        return self.hidden.left_out(process.last_errors.decode("utf-8", "replace").strip())
 
     # -- the end ------------------------------------------------------------------------
 

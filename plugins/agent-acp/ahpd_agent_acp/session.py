@@ -19,7 +19,7 @@ from ahpd.protocol.file_uris import path_of
 from ahpd_agent_acp.asks import ClientRequests
 from ahpd_agent_acp.commands import customizations
 from ahpd_agent_acp.handshake import SEND_FAILED, Capabilities
-from ahpd_agent_acp.mcp import mcp_servers
+from ahpd_agent_acp.mcp import mcp_servers, secrets_of
 from ahpd_agent_acp.modes import Heard, Setting, heard_in, request_to_set, with_value
 from ahpd_agent_acp.news import tell
 from ahpd_agent_acp.record import Options
@@ -119,7 +119,9 @@ class Session:
             endpoint = self._start.host.tools_server(
                 self._run_client_tool, self.options.tools_changed == "notify"
             )
-        return mcp_servers(self._start.mcp_servers, self.server.capabilities, endpoint)
+        configured = self._start.mcp_servers
+        self.server.hidden.add(secrets_of(configured, endpoint))
+        return mcp_servers(configured, self.server.capabilities, endpoint)
 
     # -- the beginning ------------------------------------------------------------------
 

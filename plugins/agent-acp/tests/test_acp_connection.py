@@ -90,6 +90,26 @@ def test_answers_find_their_requests_in_any_order_and_ids_are_never_used_again(t
     assert [message["id"] for message in talk.program.sent] == [1, 2, 3]
 
 
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        ({"message": "Internal error", "data": {"details": "No route.\n  at x"}}, "No route."),
+        ({"message": "Internal error", "data": "No route."}, "No route."),
+        ({"message": "Internal error", "data": {"message": ["no text"]}}, "Internal error"),
+        ({"message": "No route.", "data": {"details": "No route."}}, "No route."),
+        ({"data": {"error": "No route."}}, "No route."),
+        ({"message": 5, "data": 5}, "an error without words"),
+    ],
+)
+def test_an_error_says_what_its_data_says_of_it(talk, error, words):
+    asked = talk.ask()
+    talk.program.write({"id": 1, "error": {"code": -32603, **error}})
+    said = failure_of(asked).message
+    assert said.endswith(words)
+    assert said.count(words) == 1
+    assert "at x" not in said
+
+
 def test_answers_to_nothing_and_late_ones_are_ignored(talk):
     asked = talk.ask()
     asked.addErrback(lambda failure: failure.trap(CancelledError))

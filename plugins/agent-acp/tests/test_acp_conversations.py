@@ -209,6 +209,34 @@ async def test_the_program_of_a_listing_goes_or_stays_as_the_record_says(
     assert supervisor.children == ()
 
 
+@pytest_twisted.ensureDeferred
+async def test_no_program_is_started_for_what_it_is_known_not_to_offer(acp, kept, supervisor):
+    kept["can"] = {}
+    agent, conversation, _ = await talked(acp, kept, "hello")
+    assert supervisor.children == ()
+    asked = [
+        Deferred.fromCoroutine(asking)
+        for asking in (
+            agent.list_conversations(),
+            agent.read_conversation(conversation),
+            agent.delete_conversation(conversation),
+        )
+    ]
+    assert supervisor.children == ()
+    assert await asked[0] == ()
+    for failing, words in zip(asked[1:], ("session/load", "session/delete"), strict=True):
+        with pytest.raises(AgentFailure, match=f"it offers no {words}"):
+            await failing
+
+
+@pytest_twisted.ensureDeferred
+async def test_another_program_is_asked_what_it_offers(acp, kept):
+    agent, _, _ = await talked(acp, {"store": kept["store"]}, "hello")
+    assert await agent.list_conversations() == ()
+    agent.edited(acp.agent(kept)._record)
+    assert len(await agent.list_conversations()) == 1
+
+
 # -- read and deleted ------------------------------------------------------------------------
 
 

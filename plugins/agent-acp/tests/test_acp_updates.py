@@ -411,6 +411,23 @@ def test_a_request_ahead_of_its_report_is_one_row():
     assert turn.tool()["status"] == "running"
 
 
+@pytest.mark.parametrize("shown", ['{"path": "a"}', "opens a", '["a"]', "{" * 5000])
+def test_a_question_about_a_clients_tool_has_the_input_it_shows(shown):
+    turn = Turn(names=ToolNames([], CLIENT_TOOLS))
+    title = "win-1__openFile (host MCP Server)"
+    ask(turn, title=title, kind="other", content=[content(shown)])
+    told = '{\n  "path": "a"\n}' if shown == '{"path": "a"}' else None
+    assert turn.tool()["contributor"] == {"kind": "client", "clientId": "win-1"}
+    assert turn.tool().get("toolInput") == told
+    assert turn.updates.claim_client_call("win-1", "openFile", {"path": "a"}) == "c1"
+
+
+def test_what_a_question_about_a_tool_of_its_own_shows_is_no_input():
+    turn = Turn(names=ToolNames([], CLIENT_TOOLS))
+    ask(turn, title="Note", kind="edit", content=[content('{"path": "a"}')])
+    assert "toolInput" not in turn.tool()
+
+
 def test_a_clients_call_that_failed_before_it_was_asked_is_never_sent_to_it():
     turn = Turn(names=ToolNames([], CLIENT_TOOLS))
     turn.call(title="win-1__openFile", status="pending")

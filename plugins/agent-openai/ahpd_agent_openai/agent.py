@@ -22,6 +22,7 @@ from ahpd.interfaces import (
     IUndeclaredConfig,
     ListedConversation,
     ReadConversation,
+    RecordFailure,
 )
 from ahpd.protocol import State
 from ahpd_agent_openai import failures
@@ -31,6 +32,7 @@ from ahpd_agent_openai.conversation import from_history
 from ahpd_agent_openai.failures import EndpointFailure
 from ahpd_agent_openai.reading import turns_of
 from ahpd_agent_openai.session import INVALID, choices, config_schema
+from ahpd_agent_openai.settings import endpoint_url
 from ahpd_agent_openai.store import UNKNOWN, ConversationLog
 
 log = Logger()
@@ -94,8 +96,11 @@ class OpenAIAgent:
             raise AgentFailure("", INVALID)
         if not isinstance(value, str):
             raise AgentFailure(f"{key} must be text", INVALID)
-        if key == "baseUrl" and value and not value.startswith(("http://", "https://")):
-            raise AgentFailure("baseUrl must begin with http:// or https://", INVALID)
+        if key == "baseUrl" and value:
+            try:
+                endpoint_url(value, key)
+            except RecordFailure as wrong:
+                raise AgentFailure(str(wrong), INVALID) from None
 
     def on_changed(self, told: Callable[[], None]) -> None:
         """The list of models arrived (`IChangingAgent.on_changed`); it is asked for now."""

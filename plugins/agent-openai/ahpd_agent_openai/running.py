@@ -96,7 +96,10 @@ class CallRunner:
                 return self._ruled_out(call, spoken, described)
             return _declined(call, spoken, described, answer)
         if answer is not None and answer.edited_input is not None:
-            arguments = _edited(described, arguments, answer.edited_input)
+            edited = _edited(described, arguments, answer.edited_input)
+            if edited is None:
+                return self._misedited(call, spoken, described, answer)
+            arguments = edited
             described = self._described(tool, arguments)
         result, text = await self._result(tool, arguments, described, spoken)
         confirmed = "not-needed" if answer is None else answer.decided_by
@@ -112,6 +115,8 @@ class CallRunner:
     ) -> ToolAnswer | None:
         """Say that the call is ready; what was decided where somebody is asked, else None."""
         fields: dict[str, Any] = {"_meta": dict(described.meta)} if described.meta else {}
+        if ask and described.tool_input == described.permission.command:
+            fields["editable"] = True  # what is shown is what runs, and all of it
         spoken.ready(
             described.invocation_message,
             described.tool_input,
@@ -197,6 +202,19 @@ class CallRunner:
         self._say_result(spoken, result)
         return Ran(text=words, shown=_completed(call, spoken, described, "not-needed", result))
 
+    def _misedited(
+        self, call: FinishedCall, spoken: ToolCall, described: Described, answer: ToolAnswer
+    ) -> Ran:
+        """A call that was allowed with an input that says nothing."""
+        words = (
+            f"{described.display_name} was not run: the person edited its input, and what they"
+            " made of it is no JSON object."
+        )
+        result = _unrun(described.display_name, words)
+        self._say_result(spoken, result)
+        shown = _completed(call, spoken, described, answer.decided_by, result)
+        return Ran(text=words, shown=shown)
+
     def _not_run(
         self,
         call: FinishedCall,
@@ -271,12 +289,15 @@ def _declined(
     return Ran(text=words, shown=shown)
 
 
-def _edited(described: Described, arguments: dict[str, Any], edited: str) -> dict[str, Any]:
-    """The arguments as the person edited what they were shown: a command, or JSON."""
+def _edited(described: Described, arguments: dict[str, Any], edited: str) -> dict[str, Any] | None:
+    """The arguments as the person edited what they were shown: a command, or JSON.
+
+    None for what is neither: what they did not mean to run is not run in its place.
+    """
     if described.permission.kind == "shell":
         return {**arguments, "command": edited}
     changed = arguments_of(edited)
-    return arguments if changed is None else dict(changed)
+    return None if changed is None else dict(changed)
 
 
 def words_of(result: Mapping[str, Any]) -> str:

@@ -4,7 +4,7 @@ Source: PLUGINS.txt, "A worked example"; the `providers` entries are those of it
 file, kept in the record itself.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -76,10 +76,28 @@ class Settings:
         """The entry of that id."""
         return next((one for one in self.providers if one.id == id), None)
 
-    def secret_variables(self) -> frozenset[str]:
-        """Variables of the environment that hold keys, for no child to inherit."""
+    def secret_variables(self, environ: Mapping[str, str]) -> frozenset[str]:
+        """Variables of `environ` that hold keys, for no child to inherit.
+
+        Those the record names, and those whose value it has: where a reference in the
+        configuration names a variable, an engine is handed its value alone.
+        """
         named = [self.key_variable, *(one.key_variable for one in self.providers)]
+        held = {self.key, *self.headers.values()}
+        for one in self.providers:
+            held |= {one.key, *one.headers.values()}
+        held |= set(_texts(self.tools))
+        named += [name for name, value in environ.items() if value and value in held]
         return frozenset(name for name in named if name)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text in a JSON value, keys of objects left out."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for held in value.values():
+            yield from _texts(held)
 
 
 def read(record: AgentRecord) -> Settings:
@@ -88,7 +106,7 @@ def read(record: AgentRecord) -> Settings:
     providers = tuple(
         Provider(
             id=entry["id"],
-            base_url=_url(entry["baseUrl"], f"providers[{index}].baseUrl"),
+            base_url=endpoint_url(entry["baseUrl"], f"providers[{index}].baseUrl"),
             key=entry.get("apiKey") or None,
             key_variable=entry.get("apiKeyEnv"),
             headers=_headers(entry.get("headers"), f"providers[{index}].headers"),
@@ -104,7 +122,7 @@ def read(record: AgentRecord) -> Settings:
     base_url = config.get("baseUrl")
     return Settings(
         model=record.model or config.get("model") or None,
-        base_url=None if base_url is None else _url(base_url, "baseUrl"),
+        base_url=None if base_url is None else endpoint_url(base_url, "baseUrl"),
         key=config.get("apiKey") or None,
         key_variable=config.get("apiKeyEnv"),
         headers=_headers(config.get("headers"), "headers"),
@@ -133,8 +151,11 @@ def read(record: AgentRecord) -> Settings:
     )
 
 
-def _url(text: str, field: str) -> str:
-    """The URL without the slash at its end. Raises `RecordFailure`, which repeats no secret."""
+def endpoint_url(text: str, field: str) -> str:
+    """An endpoint's URL, without the slash at its end.
+
+    Raises `RecordFailure` for what is none, in words that repeat no secret of it.
+    """
     try:
         parts = urlsplit(text.strip())
         valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0

@@ -7,7 +7,7 @@ from ahpd.agents.output import TextPart, ToolCall, TurnWriter
 from ahpd.interfaces import ITurnOutput
 from ahpd.protocol import State
 from ahpd_agent_openai.completion import CallSaid, Piece, Said
-from ahpd_agent_openai.offered import OfferedTool
+from ahpd_agent_openai.offered import HOST, OfferedTool
 
 
 class Speaker:
@@ -92,7 +92,7 @@ class Speaker:
             "type": "chat/toolCallStart",
             "turnId": self._output.turn_id,
             "toolCallId": identifier,
-            "toolName": name if tool is None or tool.client is None else tool.called,
+            "toolName": name if tool is None else _called(tool),
             "displayName": display,
         }
         if tool is not None and tool.client is not None:
@@ -112,3 +112,13 @@ class Speaker:
                 "part": {"kind": "systemNotification", "content": words},
             }
         )
+
+
+def _called(tool: OfferedTool) -> str:
+    """The `toolName` of a call: a client's as it was announced, and one of the host's so that
+    its own name ends it, whatever the model had to call it."""
+    if tool.client is not None:
+        return tool.called
+    if tool.kind == HOST and tool.name != tool.called:
+        return f"{HOST}__{tool.called}"
+    return tool.name

@@ -3,7 +3,7 @@
 A model is named `<provider>/<model id>` and split at the first slash, so an id that holds
 slashes is left whole. Source: PLUGINS.txt, "The harness configuration is the default".
 
-A key goes to the endpoint it was given for and to no other:
+A key, and the headers that may hold one, go to the endpoint they were given for and to no other:
 a token a client lent comes first, for the resource it was lent for; then the record's own
 key, for the record's `baseUrl`, or for the provider of its model where it names none; then
 the provider's own key, or the variable its entry names.
@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 
 import attrs
 
-from ahpd.interfaces import AgentFailure
-from ahpd_agent_openai.settings import Provider, Settings
+from ahpd.interfaces import AgentFailure, RecordFailure
+from ahpd_agent_openai.settings import Provider, Settings, endpoint_url
 
 NO_MODEL = "noModel"
 NO_ENDPOINT = "noEndpoint"
@@ -71,7 +71,7 @@ class Targets:
         record's. Raises `AgentFailure` where there is no model or no endpoint.
         """
         config = config or {}
-        own = config.get("baseUrl")
+        own = self._own_endpoint(config.get("baseUrl"))
         ref = named or config.get("model") or self._settings.model
         if not isinstance(ref, str) or not ref:
             raise AgentFailure(
@@ -79,9 +79,10 @@ class Targets:
                 f'"<provider>/<model>", to the record of the agent {self._provider}.',
                 NO_MODEL,
             )
-        if isinstance(own, str) and own:
-            model = ref.removeprefix(f"{self._provider}/")
-            return self._make(self._provider, model, own.rstrip("/"), None, key=None)
+        if own is not None:
+            return self._make(
+                self._provider, ref.removeprefix(f"{self._provider}/"), own, None, key=None
+            )
         first, slash, rest = ref.partition("/")
         entry = self._settings.provider(first) if slash and rest else None
         if entry is not None:
@@ -89,6 +90,15 @@ class Targets:
         if slash and rest and first == self._provider:
             return self._of_record(rest)
         return self._of_record(ref)
+
+    def _own_endpoint(self, given: Any) -> str | None:
+        """The endpoint a session names. Raises `AgentFailure` for what is none."""
+        if not isinstance(given, str) or not given:
+            return None
+        try:
+            return endpoint_url(given, "baseUrl")
+        except RecordFailure as wrong:
+            raise AgentFailure(str(wrong), NO_ENDPOINT) from None
 
     def default(self) -> Target | None:
         """The target of a session that chooses nothing; None where nothing is configured."""
@@ -157,7 +167,8 @@ class Targets:
         return self._settings.key or self._variable(self._settings.key_variable)
 
     def _variable(self, name: str | None) -> str | None:
-        return None if name is None else self._environ.get(name) or None
+        # A key that was read from a file often ends in a line end, which no header may.
+        return None if name is None else self._environ.get(name, "").strip() or None
 
     def _make(
         self, provider: str, model: str, base_url: str, entry: Provider | None, *, key: str | None
@@ -173,10 +184,15 @@ class Targets:
             model=model,
             base_url=base_url,
             resource=self.resource_of(base_url),
-            headers=self._settings.headers if entry is None else entry.headers,
+            headers=self._headers_for(base_url) if entry is None else entry.headers,
             key=key,
             key_hint=hint,
         )
+
+    def _headers_for(self, base_url: str) -> Mapping[str, str]:
+        """The record's headers, which may hold a key, for its own endpoint and no other."""
+        own = self._settings.base_url
+        return self._settings.headers if own and origin(own) == origin(base_url) else {}
 
     def resource_of(self, base_url: str) -> str:
         """The protected resource of an endpoint: its origin, or a constant for one without TLS."""

@@ -18,7 +18,7 @@ def own_tools(
     A child inherits no variable that holds one of the record's keys.
     """
     wanted = switches(settings.tools)
-    secret = settings.secret_variables()
+    secret = settings.secret_variables(ports.environ)
 
     def opened(start: ChatStart) -> ISessionTools:
         return make_toolbox(

@@ -174,6 +174,35 @@ def test_a_session_goes_before_the_record_and_the_record_before_the_engines_defa
     assert own.key is None, "a key goes to the endpoint it was given for"
 
 
+def test_what_may_hold_a_key_goes_to_no_endpoint_a_session_names():
+    secret = {"Authorization": "Bearer of-the-record", "X-Api-Key": "k"}
+    made = targets(
+        model="m",
+        baseUrl="https://own.example/v1",
+        headers=secret,
+        apiKey="R",
+        resource="https://resource.example",
+    )
+    for url in ("https://evil.example/v1", "http://own.example/v1", "https://own.example:1/v1"):
+        own = made.of(None, {"baseUrl": url})
+        assert (own.headers, own.key) == ({}, None)
+        assert own.resource != "https://resource.example"
+    assert made.of(None, {"baseUrl": "https://own.example/v1/"}).headers == secret
+    assert made.of(None).headers == secret
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://x:port/v1", "https://u:hush@x/v1", "https://x/v1?key=hush", "http://[::1", "ftp://x"],
+)
+def test_a_session_s_endpoint_that_is_none_is_refused_in_words(url):
+    made = targets(model="m", baseUrl="https://own.example/v1")
+    with pytest.raises(AgentFailure) as refused:
+        made.of(None, {"baseUrl": url})
+    assert "baseUrl" in refused.value.message
+    assert "hush" not in refused.value.message
+
+
 def test_the_records_key_goes_before_a_providers_for_the_same_endpoint_alone():
     other = {"id": "other", "baseUrl": "https://other.example/v1", "apiKey": "O"}
     made = targets(model="router/x", providers=[ROUTER, other], apiKey="R")

@@ -50,11 +50,20 @@ async def test_variables_that_hold_keys_are_hidden_from_commands(bench, monkeypa
 
     monkeypatch.setattr("ahpd_agent_openai.toolboxes.make_toolbox", made)
     provider = {"id": "two", "baseUrl": "http://127.0.0.1:1/v1", "apiKeyEnv": "OTHER_KEY"}
-    config = {"baseUrl": bench.endpoint.url, "apiKeyEnv": "THE_KEY", "providers": [provider]}
+    config = {
+        "baseUrl": bench.endpoint.url,
+        "apiKeyEnv": "THE_KEY",
+        "headers": {"X-Key": "in-a-header"},
+        "providers": [provider, {**provider, "id": "three", "apiKey": "by-a-reference"}],
+        "tools": {"web": {"search": {"brave": {"apiKey": "of-a-search"}}}},
+    }
     record = AgentRecord(id="openai", engine="openai", name="O", model="fake", config=config)
-    environ = {"THE_KEY": "a", "OTHER_KEY": "b", "PATH": "/usr/bin"}
+    named = {"THE_KEY": "a", "OTHER_KEY": "b"}
+    # What a reference was read from is known by its value alone.
+    read = {"REFERRED": "by-a-reference", "HEADER": "in-a-header", "SEARCH": "of-a-search"}
+    environ = {**named, **read, "PATH": "/usr/bin", "EMPTY": ""}
     agent = OpenAIEngine().open(record, attrs.evolve(bench.ports(), environ=environ))
     bench.agents.append(agent)
     chat = await bench.chat(agent)
     await chat.close()
-    assert set(given[0]) == {"THE_KEY", "OTHER_KEY"}
+    assert set(given[0]) == {*named, *read}
