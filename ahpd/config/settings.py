@@ -290,6 +290,12 @@ class Settings:
         default="checked",
         file_only=True,
     )
+    terminal_auto_approve_defaults: str = option(
+        Choice(("vscode", "none")),
+        "Which shell commands run unasked while no window said so: VS Code's table, or none.",
+        default="vscode",
+        file_only=True,
+    )
     advanced_tools: tuple[str, ...] = option(
         Names(r"\S+", "the name of a tool", "TOOL"),
         "Tools of this host's that do more than a session's ordinary work, offered all the same.",

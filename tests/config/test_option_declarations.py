@@ -21,7 +21,7 @@ PROMISED = {
     "sessions", "dataDirectory", "sessionsSync", "closedChats",
     "agentIdleSeconds", "sessionIdleSeconds",
     "agents", "engines", "mcpServers", "eligibleForAutoApproval", "managedSettingsPermissions",
-    "managedRules", "advancedTools",
+    "managedRules", "terminalAutoApproveDefaults", "advancedTools",
 }  # fmt: skip
 
 
@@ -41,7 +41,8 @@ def test_every_promised_key_is_declared():
 def test_what_nests_and_what_the_operator_manages_is_no_flag():
     assert {option.key for option in OPTIONS if option not in FLAGGED} == {
         "agents", "engines", "mcpServers", "eligibleForAutoApproval",
-        "managedSettingsPermissions", "managedRules", "advancedTools",
+        "managedSettingsPermissions", "managedRules", "terminalAutoApproveDefaults",
+        "advancedTools",
     }  # fmt: skip
 
 

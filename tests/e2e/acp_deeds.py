@@ -145,7 +145,13 @@ class Conversation:
             status="in_progress",
         )
         params = {"name": name, "arguments": arguments, "_meta": {"ahpd/toolCallId": identifier}}
-        status, answer = await asyncio.to_thread(self.post, "tools/call", params)
+        posting = asyncio.ensure_future(asyncio.to_thread(self.post, "tools/call", params))
+        try:
+            status, answer = await asyncio.shield(posting)
+        except asyncio.CancelledError:
+            # Its turn is not over before this is: a late call would be the next turn's.
+            self.did("cancelled", name, *await posting)
+            raise
         result = answer.get("result", answer) if isinstance(answer, dict) else answer
         self.did("answered", name, status, result)
         failed = status != 200 or result.get("isError", True)
@@ -172,11 +178,6 @@ class Conversation:
     async def dump(self, what):
         """Write down its environment, or the servers it was given."""
         self.did(what, dict(os.environ) if what == "environ" else self.servers)
-
-    async def until(self, path):
-        """Wait for a file of its folder."""
-        while not os.path.exists(f"{self.folder}/{path}"):
-            await asyncio.sleep(0.02)
 
     async def exit(self, code):
         """End in the middle of it."""
