@@ -7,6 +7,7 @@ way (docs/architecture.md). A part never asks which class is behind a port.
 from ahpd.interfaces.agents import (
     AgentAbilities,
     AgentFailure,
+    ConversationKept,
     Finding,
     IAgent,
     IAgentChat,
@@ -129,6 +130,7 @@ __all__ = [
     "ClientGone",
     "ClientRecord",
     "Command",
+    "ConversationKept",
     "ConversationPoint",
     "DropChannel",
     "DropSession",

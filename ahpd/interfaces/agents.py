@@ -31,6 +31,10 @@ class AgentFailure(Exception):
         self.resumable = resumable
 
 
+class ConversationKept(AgentFailure):
+    """A conversation that its backend cannot delete: it stays there, and is not listed again."""
+
+
 @attrs.frozen(kw_only=True)
 class AgentAbilities:
     """What an agent's chats can do beyond running and stopping a turn; all off by default."""
@@ -232,7 +236,11 @@ class IConversations(Interface):
         """Its turns. Raises `AgentFailure` for one it does not have."""
 
     async def delete_conversation(conversation: str) -> None:
-        """Delete its copy. Raises `AgentFailure`; one it does not have is no error."""
+        """Delete its copy; one it does not have is no error.
+
+        Raises `ConversationKept` where it deletes none at all, and `AgentFailure` where this
+        one was not deleted.
+        """
 
 
 class IUndeclaredConfig(Interface):

@@ -17,6 +17,7 @@ from ahpd.chats.rows import summary_of as chat_row
 from ahpd.chats.tasks import finished
 from ahpd.interfaces import (
     AgentFailure,
+    ConversationKept,
     IAgent,
     IConversations,
     ListedConversation,
@@ -229,9 +230,8 @@ class BackendListings:
         """Have a backend delete its copies of conversations. Those it does not stay hidden."""
         agent = self._agents.get(provider)
         if agent is None:
-            if conversations and provider not in self._keeping:
-                self._keeping.add(provider)
-                log.info("agent {provider} keeps its copies of deleted sessions", provider=provider)
+            if conversations:
+                self._keeps(provider)
             return
         for conversation in conversations:
             try:
@@ -239,6 +239,8 @@ class BackendListings:
                 self._registry.journals.apply(
                     self._registry.conversations.deleted(provider, conversation)
                 )
+            except ConversationKept:
+                self._keeps(provider)
             except (AgentFailure, StoreFailure) as failed:
                 log.error(
                     "agent {provider} did not delete {conversation}: {error}",
@@ -246,6 +248,12 @@ class BackendListings:
                     conversation=conversation,
                     error=str(failed),
                 )
+
+    def _keeps(self, provider: str) -> None:
+        """Say once that this backend deletes nothing."""
+        if provider not in self._keeping:
+            self._keeping.add(provider)
+            log.info("agent {provider} keeps its copies of deleted sessions", provider=provider)
 
 
 def _row(provider: str, conversation: ListedConversation) -> State:

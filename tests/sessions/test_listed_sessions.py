@@ -2,8 +2,9 @@
 
 import pytest
 from twisted.internet.defer import Deferred
+from twisted.logger import formatEvent, globalLogPublisher
 
-from ahpd.interfaces import AgentFailure
+from ahpd.interfaces import AgentFailure, ConversationKept
 from ahpd.protocol.errors import RpcError
 from ahpd.protocol.uris import ROOT, default_chat
 from ahpd.testing.agents import ConversationsAgent, Gate
@@ -180,6 +181,30 @@ def test_a_conversation_that_could_not_be_deleted_stays_hidden(host, agent):
     host.wait(host.service.dispose("ahp-session:/s1"))
     assert listed(host) == [L1]
     host.crash()
+    assert listed(host) == [L1]
+
+
+def test_a_backend_that_deletes_none_is_said_once_and_what_it_keeps_stays_hidden(host, agent):
+    names = iter(["mine-1", "mine-2"])
+    agent.keeps_as = lambda start: next(names)
+    agent.delete_failure = ConversationKept("it has no way to")
+    said = []
+
+    def note(event):
+        said.append((event["log_level"].name, formatEvent(event)))
+
+    globalLogPublisher.addObserver(note)
+    try:
+        for uri in ("ahp-session:/s1", "ahp-session:/s2"):
+            host.session(channel=uri)
+            host.turn(host.store.state(uri)["defaultChat"])
+            host.wait(host.service.dispose(uri))
+    finally:
+        globalLogPublisher.removeObserver(note)
+    assert [one for one in said if "copies" in one[1]] == [
+        ("info", "agent scripted keeps its copies of deleted sessions")
+    ]
+    assert [one for one in said if one[0] in ("error", "critical")] == []
     assert listed(host) == [L1]
 
 

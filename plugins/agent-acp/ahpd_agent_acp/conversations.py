@@ -12,12 +12,19 @@ from typing import Any, Protocol, TypeVar
 from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger
 
-from ahpd.interfaces import AgentFailure, EnginePorts, ListedConversation, ReadConversation
+from ahpd.interfaces import (
+    AgentFailure,
+    ConversationKept,
+    EnginePorts,
+    ListedConversation,
+    ReadConversation,
+)
 from ahpd.protocol import State
 from ahpd.protocol.file_uris import file_uri
 from ahpd_agent_acp.connection import RESOURCE_NOT_FOUND, RequestError
 from ahpd_agent_acp.handshake import SEND_FAILED, Capabilities
 from ahpd_agent_acp.points import NewestPoints
+from ahpd_agent_acp.quiet import Quiet
 from ahpd_agent_acp.record import Options
 from ahpd_agent_acp.reopening import reopen
 from ahpd_agent_acp.replay import ReplayBuilder
@@ -34,13 +41,15 @@ class _Replays(NoCalls):
     """Hears the replays of the conversations that are read back."""
 
     def __init__(self) -> None:
-        self.building: dict[str, ReplayBuilder] = {}
+        self.building: dict[str, tuple[ReplayBuilder, Quiet]] = {}
 
     def told(self, method: str, params: dict[str, Any]) -> None:
         """Hand an update to the replay it is part of."""
-        replay = self.building.get(str(params.get("sessionId")))
+        building = self.building.get(str(params.get("sessionId")))
         update = params.get("update")
-        if method == "session/update" and replay is not None and isinstance(update, Mapping):
+        if method == "session/update" and building is not None and isinstance(update, Mapping):
+            replay, quiet = building
+            quiet.heard()
             replay.update(update)
 
 
@@ -181,10 +190,11 @@ class Conversations:
         self._check_loads(server.capabilities)
         directory = self._directories.get(conversation, str(self._ports.default_directory))
         replay = ReplayBuilder(conversation, directory=directory)
-        self._replays.building[conversation] = replay
+        quiet = Quiet(self._ports.reactor)
+        self._replays.building[conversation] = replay, quiet
         place: State = {"cwd": directory, "mcpServers": []}
         try:
-            await reopen(server, conversation, place, what, held=False)
+            await reopen(server, conversation, place, what, False, quiet)
         finally:
             del self._replays.building[conversation]
         if server.capabilities.close:
@@ -225,7 +235,7 @@ class Conversations:
 
     def _check_deletes(self, capabilities: Capabilities) -> None:
         if not capabilities.delete:
-            raise AgentFailure(
+            raise ConversationKept(
                 f"{self._keeper.ground.what} keeps its conversations: it offers no session/delete",
                 SEND_FAILED,
             )
