@@ -3,6 +3,7 @@
 What is on disk when a call returns is there after a power cut too.
 """
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -16,11 +17,18 @@ def replace(path: Path, data: bytes) -> None:
     draft = path.with_name(f"{path.name}.new")
     draft.unlink(missing_ok=True)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-    with os.fdopen(os.open(draft, flags, 0o600), "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
+    try:
+        with os.fdopen(os.open(draft, flags, 0o600), "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+        # A disk that is full names no file by itself.
+        error.filename = error.filename or str(path)
+        raise
     keep_names(path.parent)
 
 

@@ -48,3 +48,11 @@ def test_what_was_there_stays_where_it_fails(tmp_path, monkeypatch, breaks):
     assert path.read_bytes() == b"old"
     replace(path, b"new")
     assert path.read_bytes() == b"new"
+
+
+def test_what_cannot_take_its_place_is_not_left_beside_it(tmp_path):
+    place = tmp_path / "place"
+    (place / "full").mkdir(parents=True)
+    with pytest.raises(OSError, match="place"):
+        replace(place, b"new")
+    assert [path.name for path in tmp_path.iterdir()] == ["place"]

@@ -1,7 +1,9 @@
 """`ahpd configure`: asks which agents to offer and writes them into the configuration file."""
 
+import contextlib
 import difflib
 import os
+import stat
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -61,7 +63,8 @@ def configure(context: click.Context, wanted: tuple[str, ...], yes: bool) -> int
         remark(f"ahpd: warning: {words}")
     engines = Engines(BUILT_IN)
     file = File.read(read)
-    changes = _named(read, engines, wanted) if wanted else _asked(read, engines, file)
+    with _given_up():
+        changes = _named(read, engines, wanted) if wanted else _asked(read, engines, file)
     for record in changes.agents:
         try:
             check(record, engines, read.get("engines"))
@@ -72,7 +75,9 @@ def configure(context: click.Context, wanted: tuple[str, ...], yes: bool) -> int
         answer(context, "nothing to change", _result(read, (), None, False))
         return 0
     _show(read, file, after, changes)
-    if not yes and not questions.confirm("Write it?", default=True):
+    with _given_up():
+        agreed = yes or questions.confirm("Write it?", default=True)
+    if not agreed:
         answer(context, "nothing was written", _result(read, (), None, False))
         return EXIT_FAILED
     backup = file.write(after)
@@ -89,6 +94,16 @@ def _check_asking(context: click.Context, wanted: Sequence[str], yes: bool) -> N
             "there is no terminal to ask at; name what to add: ahpd configure --add ID --yes",
             EXIT_USAGE,
         )
+
+
+@contextlib.contextmanager
+def _given_up() -> Iterator[None]:
+    """Ctrl-C and the end of the input leave the line of the question, and say what became of it."""
+    try:
+        yield
+    except (click.Abort, KeyboardInterrupt):
+        remark("\nnothing was changed")
+        raise
 
 
 def _result(
@@ -139,15 +154,17 @@ def _asked(read: Configuration, engines: Engines, file: "File") -> Changes:
     remark(f"This writes {read.file}. Nothing is changed before you say so; Ctrl-C leaves it.")
     taken = _taken(read)
     if taken:
-        remark(f"It names already: {', '.join(taken)}.")
+        remark(f"It already names {', '.join(taken)}.")
     known = offers(engines, os.environ, taken)
     added = [offer.record() for offer in questions.choose_agents(known)]
     hosted = [offer for offer in known if offer.template.program is None]
     by_url = "openai" in engines.names()
-    chosen, another = questions.choose_endpoints(hosted, by_url)
+    missing = [offer.template.id for offer in known if offer.missing]
+    chosen, another = questions.choose_endpoints(hosted, by_url, missing)
     added += [offer.record() for offer in chosen]
     if another:
-        added.append(questions.ask_endpoint([*taken, *(record["id"] for record in added)]))
+        record = questions.ask_endpoint([*taken, *(record["id"] for record in added)])
+        added += [record] if record else []
     questions.say_engines(missing_engines(engines))
     values: dict[str, Any] = {}
     folders = _folders(read, file)
@@ -197,9 +214,11 @@ class File:
     def write(self, text: str) -> Path | None:
         """Have it say `text`, for its owner alone; where what it said before is kept.
 
-        Raises `Failure` where somebody else wrote it meanwhile.
+        Raises `Failure` where its owner may not write it, or somebody else did meanwhile.
         """
         make_private(self.path.parent)
+        if self.path.exists() and not self.path.stat().st_mode & stat.S_IWUSR:
+            raise Failure(f"{self.path} is marked read-only; nothing was written")
         there = self.path.read_bytes() if self.path.exists() else None
         if there != self.held:
             raise Failure(f"{self.path} was changed meanwhile; nothing was written")

@@ -1,6 +1,7 @@
 """`ahpd doctor`: looks at everything a host needs, and says what mends what does not work."""
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
@@ -19,6 +20,7 @@ from ahpd.config.settings import Settings
 from ahpd.daemon import background
 from ahpd.daemon.background import Found
 from ahpd.daemon.record import Launch
+from ahpd.daemon.words import failure_words
 from ahpd.interfaces.agents import Finding
 from ahpd.interfaces.engines import RecordFailure
 from ahpd.records.engines import Engines
@@ -68,7 +70,11 @@ def examine(asked: Launch, found: Found) -> Sequence[Checked]:
     try:
         read = configuration(asked)
     except ConfigError as error:
-        return [examined.host("file", PROBLEM, str(error), "edit the line it names")]
+        line = re.search(r":\d+: ", str(error))
+        mend = "edit the line it names" if line else None
+        return [examined.host("file", PROBLEM, str(error), mend)]
+    except OSError as error:
+        return [examined.host("file", PROBLEM, failure_words(error))]
     checks = [
         *examined.file_of(read),
         *examined.token_of(read),

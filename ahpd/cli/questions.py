@@ -20,7 +20,14 @@ _HERE: Final = "where ahpd is started"
 
 def confirm(words: str, default: bool) -> bool:
     """Yes or no."""
-    return click.confirm(words, default=default, err=True)
+    answer: bool = click.prompt(
+        f"{words} {'[Y/n]' if default else '[y/N]'}",
+        default="y" if default else "n",
+        show_default=False,
+        value_proc=_yes_or_no,
+        err=True,
+    )
+    return answer
 
 
 def choose_agents(offers: Sequence[Offer]) -> list[Offer]:
@@ -41,8 +48,13 @@ def choose_agents(offers: Sequence[Offer]) -> list[Offer]:
     return chosen
 
 
-def choose_endpoints(offers: Sequence[Offer], by_url: bool) -> tuple[list[Offer], bool]:
-    """Which of those that need no program to add, and whether one more by its URL."""
+def choose_endpoints(
+    offers: Sequence[Offer], by_url: bool, missing: Sequence[str]
+) -> tuple[list[Offer], bool]:
+    """Which of those that need no program to add, and whether one more by its URL.
+
+    `missing` are the ids of those whose program is not here.
+    """
     rows = [(offer.template.id, offer.template.description) for offer in offers]
     if by_url:
         rows.append((_ANOTHER, "an OpenAI-compatible endpoint, by its URL"))
@@ -53,7 +65,7 @@ def choose_endpoints(offers: Sequence[Offer], by_url: bool) -> tuple[list[Offer]
     names = click.prompt(
         "  Add which (names, or none)",
         default=_NONE,
-        value_proc=_some_of([name for name, _ in rows]),
+        value_proc=_some_of([name for name, _ in rows], missing),
         err=True,
     )
     return [offer for offer in offers if offer.template.id in names], _ANOTHER in names
@@ -74,10 +86,14 @@ def say_engines(missing: Iterable[tuple[str, str]]) -> None:
         _list(rows)
 
 
-def ask_endpoint(taken: Iterable[str]) -> dict[str, Any]:
-    """The record of an OpenAI-compatible endpoint."""
-    url = click.prompt("  Base URL", value_proc=_url, err=True)
-    model = click.prompt("  Model", value_proc=_text, err=True)
+def ask_endpoint(taken: Iterable[str]) -> dict[str, Any] | None:
+    """The record of an OpenAI-compatible endpoint; None for an answer of nothing."""
+    url = click.prompt(
+        "  Base URL (nothing for none)", default="", show_default=False, value_proc=_url, err=True
+    )
+    if not url:
+        return None
+    model = click.prompt("  Model", default="", show_default=False, value_proc=_model, err=True)
     identifier = click.prompt(
         "  Call the agent", default=_fresh(_slug_of(url), taken), value_proc=_id(taken), err=True
     )
@@ -86,7 +102,10 @@ def ask_endpoint(taken: Iterable[str]) -> dict[str, Any]:
     remark("    variable  a variable of ahpd's environment")
     remark("    file      the configuration file, which only you can read")
     source = click.prompt(
-        "  Key", type=click.Choice(["none", "variable", "file"]), default="variable", err=True
+        "  Key",
+        type=click.Choice(["none", "variable", "file"]),
+        default="none" if _is_here(url) else "variable",
+        err=True,
     )
     config: dict[str, Any] = {"baseUrl": url}
     if source == "variable":
@@ -121,16 +140,25 @@ def ask_demo(held: bool | None) -> bool:
 # -- answers --------------------------------------------------------------------------
 
 
-def _text(text: str) -> str:
+def _yes_or_no(text: str) -> bool:
+    if text.strip().lower() not in ("y", "yes", "n", "no"):
+        raise click.BadParameter("y for yes or n for no")
+    return text.strip().lower().startswith("y")
+
+
+def _model(text: str) -> str:
     if not text.strip():
-        raise click.BadParameter("something is needed here")
+        raise click.BadParameter("the name the endpoint knows it by, such as qwen3")
     return text.strip()
 
 
-def _some_of(known: Sequence[str]) -> Any:
+def _some_of(known: Sequence[str], missing: Sequence[str]) -> Any:
     def checked(text: str) -> list[str]:
         names = [name for name in re.split(r"[\s,]+", text.strip()) if name != _NONE]
         unknown = [name for name in names if name not in known]
+        if unknown and unknown[0] in missing:
+            added = f"ahpd configure --add {unknown[0]}"
+            raise click.BadParameter(f"{unknown[0]} is not here; {added} adds it all the same")
         if unknown:
             raise click.BadParameter(f"{unknown[0]} is none of {', '.join(known)}")
         return names
@@ -140,11 +168,15 @@ def _some_of(known: Sequence[str]) -> Any:
 
 def _url(text: str) -> str:
     text = text.strip().rstrip("/")
+    if not text:
+        return ""
     parts = urlsplit(text)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise click.BadParameter("an http: or https: URL, such as http://127.0.0.1:11434/v1")
     if parts.username or parts.password:
         raise click.BadParameter("a URL without a user or a password in it")
+    if parts.query or parts.fragment:
+        raise click.BadParameter("a URL that ends where /chat/completions begins, with no ? or #")
     return text
 
 
@@ -182,9 +214,15 @@ def _id(taken: Iterable[str]) -> Any:
 
 def _slug_of(url: str) -> str:
     host = (urlsplit(url).hostname or "").removeprefix("api.").removeprefix("www.")
-    if host in ("localhost", "::1") or re.fullmatch(r"[0-9.:]*", host):
+    if _is_here(url) or re.fullmatch(r"[0-9.:]*", host):
         return "local"
     return re.sub(r"[^a-z0-9]+", "-", host.split(".")[0].lower()).strip("-") or "openai"
+
+
+def _is_here(url: str) -> bool:
+    """Whether it is on this machine, where few ask for a key."""
+    host = urlsplit(url).hostname or ""
+    return host in ("localhost", "::1") or host.startswith("127.")
 
 
 def _fresh(name: str, taken: Iterable[str]) -> str:

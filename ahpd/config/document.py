@@ -12,6 +12,8 @@ from ahpd.config.kinds import describe, describe_kind
 
 #: What a parser quotes of the file; the place is said, and what stands there is not.
 _QUOTED: Final = re.compile(r"'[^']*'|\"[^\"]*\"")
+#: What YAML's own words quote: a sign, a tab, the name of a token.
+_SIGN: Final = re.compile(r"'(?:[^\w']|\\t|<[a-z ]+>)'")
 
 
 @attrs.frozen
@@ -102,20 +104,25 @@ def _yaml(path: Path, text: str) -> Document:
         mark = error.problem_mark or error.context_mark
         place = f"{path}:{mark.line + 1}" if mark else str(path)
         # A problem quotes what it choked on, which may be a token with a sign too many.
-        words = _QUOTED.sub("...", " ".join((error.problem or error.context or "").split()))
+        words = _unquoted(" ".join((error.problem or error.context or "").split()))
         raise ConfigError(f"{place}: not YAML this host reads: {words or 'not YAML'}") from None
     except yaml.YAMLError as error:
-        words = _QUOTED.sub("...", " ".join(str(error).split()))
+        words = _unquoted(" ".join(str(error).split()))
         raise ConfigError(f"{path}: not YAML: {words}") from None
     except ValueError as error:
         # A scalar that looks like a date or a number and is none: 2024-13-45.
-        words = _QUOTED.sub("...", str(error))
+        words = _unquoted(str(error))
         raise ConfigError(f"{path}: found a value that cannot be read: {words}") from None
     except RecursionError:
         raise ConfigError(f"{path}: nested too deeply to be a configuration") from None
     finally:
         loader.dispose()
     return _mapping(path, values, lines)
+
+
+def _unquoted(words: str) -> str:
+    """The words without what they quote of the file, which may be a secret."""
+    return _QUOTED.sub(lambda found: found[0] if _SIGN.fullmatch(found[0]) else "...", words)
 
 
 def _lines(path: Path, node: Any) -> dict[str, int]:

@@ -38,7 +38,10 @@ class Changes:
 
 
 def edited(path: Path, text: str, changes: Changes) -> str:
-    """The text of the file `path` with `changes`. Raises `ConfigError` where it cannot be edited."""
+    """The text of the file `path` with `changes`.
+
+    Raises `ConfigError` where it cannot be edited, with what to add on lines of its own.
+    """
     wanted = changes.laid_on(document.parse(path, text).values)
     if path.suffix == ".json":
         return json.dumps(wanted, indent=2, ensure_ascii=False) + "\n"
@@ -50,8 +53,8 @@ def edited(path: Path, text: str, changes: Changes) -> str:
         except ConfigError:
             continue
     raise ConfigError(
-        f"{path}: is written in a way that cannot be added to by itself; add this by hand: "
-        + as_text(changes).replace("\n", " ").strip()
+        f"{path}: cannot be added to as it is written; add this by hand:\n"
+        + as_text(changes).rstrip("\n")
     )
 
 

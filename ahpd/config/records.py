@@ -13,7 +13,9 @@ from ahpd.config.json_values import check_json, check_keys, check_mapping, check
 from ahpd.config.kinds import describe
 
 SLUG: Final = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
-SLUG_WORDS: Final = "a slug of at most 64 characters, such as codex or my-agent-2"
+SLUG_WORDS: Final = (
+    "small letters and digits with single - or _ between them, at most 64, such as my-agent-2"
+)
 _LONGEST_SLUG: Final = 64
 
 MODES: Final = ("enabled", "paused", "disabled")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, cast
 from urllib.parse import quote
 
-from twisted.internet.defer import Deferred, DeferredList
+from twisted.internet.defer import Deferred, DeferredList, DeferredSemaphore, ensureDeferred
 from twisted.logger import Logger
 
 from ahpd.chats.owner import Surroundings
@@ -39,6 +39,10 @@ log = Logger()
 
 #: The least time between two questions to one backend, in seconds.
 APART: Final = 1.0
+#: How many backends are asked at a time: each may start a program for it.
+AT_ONCE: Final = 4
+#: How long one may take to answer, in seconds, before the next one is asked in its place.
+MOST_PATIENCE: Final = 60.0
 #: How long somebody who names a session nobody here knows waits for the backends, in seconds.
 LONGEST_LISTING: Final = 5.0
 
@@ -69,6 +73,7 @@ class BackendListings:
         self._failed: set[str] = set()
         self._keeping: set[str] = set()
         self._reading: dict[str, list[Deferred[None]]] = {}
+        self._turns = DeferredSemaphore(AT_ONCE)
 
     # -- listing --------------------------------------------------------------------
 
@@ -106,8 +111,13 @@ class BackendListings:
         return done.addCallback(lambda _: None)
 
     async def _ask(self, provider: str, agent: IConversations, answered: "Deferred[None]") -> None:
+        await self._turns.acquire()
         try:
-            listed = await agent.list_conversations()
+            if self._registry.catalogue.closing:
+                return
+            asked = ensureDeferred(agent.list_conversations())
+            asked.addTimeout(MOST_PATIENCE, self._world.clock, _too_long)
+            listed = await asked
         except Exception as failed:
             if provider not in self._failed:
                 self._failed.add(provider)
@@ -121,6 +131,7 @@ class BackendListings:
             if not self._registry.catalogue.closing:
                 self._merge(provider, listed)
         finally:
+            self._turns.release()
             self._asking.pop(provider, None)
             self._asked[provider] = self._world.clock.seconds()
             answered.callback(None)
@@ -254,6 +265,10 @@ class BackendListings:
         if provider not in self._keeping:
             self._keeping.add(provider)
             log.info("agent {provider} keeps its copies of deleted sessions", provider=provider)
+
+
+def _too_long(result: object, seconds: float) -> None:
+    raise AgentFailure(f"it did not say within {seconds:g} seconds")
 
 
 def _row(provider: str, conversation: ListedConversation) -> State:

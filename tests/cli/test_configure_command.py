@@ -175,12 +175,14 @@ def test_a_first_configuration_is_asked_for_shown_and_written(site, at_terminal)
     terminal.answer(
         ("Add which", "hosted nothing-here"),
         ("nothing-here is none of hosted, other", "hosted other"),
-        ("Base URL: ", "ftp://x"),
-        ("Base URL: ", "http://127.0.0.1:11434/v1/"),
-        ("Model: ", "qwen3"),
+        ("Base URL (nothing for none): ", "ftp://x"),
+        ("such as http://127.0.0.1:11434/v1", "http://127.0.0.1:11434/v1?key=1"),
+        ("with no ? or #", "http://127.0.0.1:11434/v1/"),
+        ("Model: ", ""),
+        ("such as qwen3", "qwen3"),
         ("Call the agent [local]: ", "shell"),
         ("there is an agent called shell already", ""),
-        ("Key (none, variable, file) [variable]: ", "file"),
+        ("Key (none, variable, file) [none]: ", "file"),
         ("Key (not shown): ", KEY),
     )
     terminal.expect("More kinds of agents").expect("acp  pip install ahpd-agent-acp")
@@ -238,7 +240,7 @@ def test_what_somebody_wrote_stays_and_is_kept_beside(site, at_terminal):
     site.write(MINE)
     site.file.chmod(0o644)
     terminal = at_terminal()
-    terminal.expect("It names already: one.")
+    terminal.expect("It already names one.")
     terminal.answer(
         ("Add Shell Agent (", "n"),
         ("Add which", "hosted"),
@@ -274,6 +276,7 @@ def test_ctrl_c_changes_nothing_wherever_it_comes(site, at_terminal, at):
             break
         terminal.say(line)
     assert terminal.end() == 130
+    assert terminal.shown.endswith("\nnothing was changed\n")
     assert site.file.read_text() == MINE
     assert [path.name for path in site.config.iterdir()] == ["config.yaml"]
 
@@ -288,10 +291,29 @@ def test_an_answer_of_no_writes_nothing(site, at_terminal):
 
 def test_nothing_to_change_is_said(site, at_terminal):
     terminal = at_terminal()
-    terminal.answer(("Add Shell Agent", "n"), ("Add which", ""), ("Folder", ""))
+    terminal.answer(
+        ("Add Shell Agent", "maybe"),
+        ("y for yes or n for no", "n"),
+        ("Add which", "nowhere"),
+        ("nowhere is not here; ahpd configure --add nowhere adds it all the same", ""),
+        ("Folder", ""),
+    )
     assert terminal.end() == 0
     assert "nothing to change" in terminal.shown
     assert not site.config.exists()
+
+
+def test_an_endpoint_without_a_url_is_none(site, at_terminal):
+    install_distribution(
+        site.site, "openai-dist", {"openai": "fake_openai_engine:OpenAI"},
+        {"fake_openai_engine": OPENAI},
+    )  # fmt: skip
+    terminal = at_terminal()
+    terminal.answer(
+        ("Add Shell Agent", "n"), ("Add which", "other"), ("Base URL", ""), ("Folder", "")
+    )
+    assert terminal.end() == 0
+    assert "nothing to change" in terminal.shown
 
 
 def test_folders_and_the_demo_are_set_where_they_stand(site, at_terminal):
@@ -386,8 +408,18 @@ def test_a_file_that_is_wrong_is_not_written_over(site):
     assert "port: found" in site.run("configure", "--add", "hosted", "--yes", status=2).stderr
     site.write("{port: 1}\n")
     done = site.run("configure", "--add", "hosted", "--yes", status=2)
-    assert "add this by hand: agents:" in done.stderr
+    by_hand = done.stderr.split("add this by hand:\n")[1]
+    assert yaml.safe_load(by_hand)["agents"][0]["id"] == "hosted"
     assert site.file.read_text() == "{port: 1}\n"
+
+
+def test_a_file_that_its_owner_keeps_from_writing_is_left_as_it_is(site):
+    site.write("port: 1\n")
+    site.file.chmod(0o400)
+    done = site.run("configure", "--add", "hosted", "--yes", status=1)
+    assert done.stderr.endswith(f"ahpd: {site.file} is marked read-only; nothing was written\n")
+    assert site.file.read_text() == "port: 1\n"
+    assert [path.name for path in site.config.iterdir()] == ["config.yaml"]
 
 
 def test_the_engines_defaults_count_when_a_record_is_checked(site):

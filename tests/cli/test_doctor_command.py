@@ -136,6 +136,15 @@ def test_a_configuration_that_cannot_be_read_is_the_problem(doctor):
     assert done.stdout.endswith("\n1 problem.\n")
 
 
+def test_only_a_line_that_was_named_is_to_be_edited(doctor):
+    doctor.config.mkdir(parents=True)
+    (doctor.config / "config.json").write_text("{}")
+    doctor.write("port: 1\n")
+    done = doctor.run("doctor", status=1)
+    assert "found both config.yaml and config.json" in done.stdout
+    assert "edit the line" not in done.stdout
+
+
 def test_an_address_another_program_has_is_a_problem(doctor, taken_port):
     answer = doctor.answer("doctor", "--port", str(taken_port), status=1)
     found = checks(answer)["host", "address"]

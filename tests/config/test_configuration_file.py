@@ -117,8 +117,16 @@ def test_a_key_that_stands_twice_in_json_is_an_error(place):
         ("- a\n- b\n", "found a list, allowed: a mapping"),
         ("just words\n", "found text, allowed: a mapping"),
         ("a: 1\n---\nb: 2\n", "FILE:2: not YAML this host reads"),
-        ("port: [1\n", "FILE:2: not YAML this host reads"),
-        ("\tport: 1\n", "FILE:1: not YAML this host reads"),
+        (
+            "port: [1\n",
+            "FILE:2: not YAML this host reads: expected ',' or ']', but got '<stream end>'",
+        ),
+        (
+            "\tport: 1\n",
+            "FILE:1: not YAML this host reads: found character '\\t' that cannot start any token",
+        ),
+        ("a: @sk-secret\n", "FILE:1: not YAML this host reads: found character '@' that cannot"),
+        ("a: *sk-secret\n", "FILE:1: not YAML this host reads: found undefined alias ..."),
         ("port: !!python/object/apply:os.system ['true']\n", "FILE:1: not YAML this host reads"),
         ("port: *nobody\n", "FILE:1: not YAML this host reads"),
         ("port: 2024-13-45\n", "found a value that cannot be read"),

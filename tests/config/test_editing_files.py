@@ -81,8 +81,9 @@ def test_keys_are_set_where_they_stand(before, after):
 def test_what_cannot_be_added_to_is_refused_with_what_to_add(text):
     with pytest.raises(ConfigError) as caught:
         add(text)
-    assert "add this by hand: agents:" in str(caught.value)
-    assert "\n" not in str(caught.value)
+    words, by_hand = str(caught.value).split("add this by hand:\n")
+    assert "\n" not in words
+    assert yaml.safe_load(by_hand) == {"agents": [NEW]}
 
 
 def test_json_is_written_as_json():

@@ -7,6 +7,7 @@ from twisted.logger import formatEvent, globalLogPublisher
 from ahpd.interfaces import AgentFailure, ConversationKept
 from ahpd.protocol.errors import RpcError
 from ahpd.protocol.uris import ROOT, default_chat
+from ahpd.sessions.listed import AT_ONCE, MOST_PATIENCE
 from ahpd.testing.agents import ConversationsAgent, Gate
 
 L1 = "ahp-session:/conv-1"
@@ -206,6 +207,31 @@ def test_a_backend_that_deletes_none_is_said_once_and_what_it_keeps_stays_hidden
     ]
     assert [one for one in said if one[0] in ("error", "critical")] == []
     assert listed(host) == [L1]
+
+
+def test_so_many_backends_are_asked_at_a_time_and_one_that_hangs_gives_its_place_up(sessions_host):
+    asked = []
+
+    class Asked(ConversationsAgent):
+        async def list_conversations(self):
+            asked.append(self.provider)
+            return await super().list_conversations()
+
+    agents = [Asked(f"a{number}") for number in range(AT_ONCE + 2)]
+    for agent in agents:
+        agent.list_gate = Gate()
+    host = sessions_host(agents={agent.provider: agent for agent in agents})
+    host.clock.advance(0)
+    assert asked == [f"a{number}" for number in range(AT_ONCE)]
+    agents[1].list_gate.open()
+    host.clock.advance(0)
+    assert asked[AT_ONCE:] == [f"a{AT_ONCE}"]
+    host.clock.advance(MOST_PATIENCE)
+    host.clock.advance(0)
+    assert asked[AT_ONCE + 1 :] == [f"a{AT_ONCE + 1}"]
+    for agent in agents:
+        agent.list_gate.open()
+    host.clock.advance(0)
 
 
 def test_a_row_that_was_only_listed_is_deleted_without_being_read(host, agent):

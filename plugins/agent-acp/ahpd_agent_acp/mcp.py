@@ -76,7 +76,9 @@ def _http(
 ) -> Iterator[State]:
     if not capabilities.mcp_http:
         log.warn(
-            "{name}: this ACP server takes no MCP server over HTTP, so it was left out", name=name
+            "{agent} takes no MCP servers over HTTP, so {name} was left out",
+            agent=capabilities.name or "this agent",
+            name=name,
         )
         return
     yield {"type": "http", "name": name, "url": url, "headers": _pairs(headers)}

@@ -7,6 +7,7 @@ Nothing is spent and nothing is kept: the program is greeted and let go. Source:
 import os
 import shutil
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 from twisted.internet.defer import TimeoutError, ensureDeferred  # noqa: A004
@@ -16,8 +17,9 @@ from ahpd_agent_acp.handshake import offered
 from ahpd_agent_acp.record import Options, wants_sign_in
 from ahpd_agent_acp.server import NoCalls, Server
 
-#: Seconds the greeting and the sign-in have together.
-BOUND: Final = 30.0
+#: Seconds the greeting and the sign-in have together: fewer than the host gives a check, so
+#: that it is said what was found before.
+BOUND: Final = 15.0
 
 
 async def probe(
@@ -35,7 +37,7 @@ async def probe(
     except AgentFailure as failed:
         return (program, _answer(options, server, failed.message))
     except TimeoutError:
-        words = f"it did not answer the handshake within {bound:g} seconds"
+        words = f"it started, and did not answer the handshake within {bound:g} seconds"
         return (program, _answer(options, server, words))
     finally:
         await server.close()
@@ -48,8 +50,17 @@ def _program(options: Options, ports: EnginePorts) -> Finding:
     if found is not None:
         return Finding(about="program", ok=True, words=f"{options.command} is {found}")
     mend = options.install[0] if options.install else options.page
-    words = f"{options.command} is not on PATH"
-    return Finding(about="program", ok=False, words=words, mend=mend)
+    return Finding(about="program", ok=False, words=_missing(options.command), mend=mend)
+
+
+def _missing(command: str) -> str:
+    if "/" not in command:
+        return f"{command} is not on PATH"
+    if not Path(command).exists():
+        return f"there is no file {command}"
+    if Path(command).is_dir():
+        return f"{command} is a folder, and no program"
+    return f"{command} may not be run: it is not executable"
 
 
 def _answer(options: Options, server: Server, words: str) -> Finding:

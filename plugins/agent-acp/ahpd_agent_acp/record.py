@@ -197,6 +197,11 @@ def read_record(
             f"command: {record.id} names no program and is no shipped row; "
             f"set command, or base to one of {', '.join(ROWS)}"
         )
+    if "/" in command and not command.startswith("/"):
+        # It would be looked for in the folder of each session, which may hold anybody's files.
+        raise RecordFailure(
+            f"command: found {command!r}; give the whole path, or a name that is on PATH"
+        )
     check_machine(config.get("machine"), environ)
     plain = {name: config.get(name, SCHEMA["properties"][name]["default"]) for name in _PLAIN}
     return Options(

@@ -5,7 +5,7 @@ replays nothing; any other is loaded. What an agent cannot open again it says so
 than answering with an empty conversation. Source: PLUGINS.txt, "A second worked example".
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import attrs
@@ -15,6 +15,7 @@ from ahpd.interfaces import AgentFailure
 from ahpd.protocol import State
 from ahpd_agent_acp.connection import METHOD_NOT_FOUND, RequestError
 from ahpd_agent_acp.handshake import SEND_FAILED
+from ahpd_agent_acp.quiet import Quiet
 from ahpd_agent_acp.server import Server
 
 log = Logger()
@@ -44,9 +45,9 @@ async def reopen(
     place: State,
     what: str,
     held: bool,
-    loading: Callable[[], None] = lambda: None,
+    quiet: Quiet,
 ) -> Opened:
-    """One there was. `held` says that this host holds its turns; `loading` comes before a load."""
+    """One there was. `held` says that this host holds its turns; `quiet` hears what is replayed."""
     can, params = server.capabilities, {"sessionId": conversation, **place}
     answer: Any = None
     if can.resume and (held or not can.load):
@@ -60,11 +61,11 @@ async def reopen(
             return Opened(id=conversation, answer=_object(answer), fresh=False)
     if not can.load:
         raise _not_opened(what, conversation, "it offers neither session/resume nor session/load")
-    loading()
     try:
         answer = await server.request("session/load", params)
     except RequestError as refused:
         raise _not_opened(what, conversation, refused.message) from None
+    await quiet.settled()
     return Opened(id=conversation, answer=_object(answer), fresh=False)
 
 

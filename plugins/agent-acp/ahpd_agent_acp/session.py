@@ -22,6 +22,7 @@ from ahpd_agent_acp.handshake import SEND_FAILED, Capabilities
 from ahpd_agent_acp.mcp import mcp_servers, secrets_of
 from ahpd_agent_acp.modes import Heard, Setting, heard_in, request_to_set, with_value
 from ahpd_agent_acp.news import tell
+from ahpd_agent_acp.quiet import Quiet
 from ahpd_agent_acp.record import Options
 from ahpd_agent_acp.reopening import Opened, begin, fork, reopen
 from ahpd_agent_acp.server import Server
@@ -72,6 +73,7 @@ class Session:
         self._ground = ground
         self._start = start
         self._run_client_tool = run_client_tool
+        self._quiet = Quiet(ground.ports.reactor)
         self._early: list[tuple[str, Mapping[str, Any]]] | None = None
         self._turn: TurnUpdates | None = None
         self._room: Deferred[None] | None = None
@@ -156,7 +158,7 @@ class Session:
         if conversation is None:  # until the answer nobody knows which conversation is told of
             self._early = []
         if conversation is not None:
-            opened = await reopen(self.server, conversation, place, what, held)
+            opened = await reopen(self.server, conversation, place, what, held, self._quiet)
         elif source is not None:
             opened = await fork(self.server, source, place, what)
         else:
@@ -265,6 +267,7 @@ class Session:
             if len(self._early) < _MOST_EARLY:
                 self._early.append((session, update))
         elif self.opened is None:  # a replay of turns that this host holds
+            self._quiet.heard()
             tell(update, self)
         elif session == self.opened.id:
             if self._turn is None:

@@ -9,6 +9,7 @@ first argument is a JSON object of what it can and how it misbehaves:
     store       the folder of its conversations
     at          {method: what it does in place of an answer}: `hang`, `exit <n>`, `error <code>`;
                 `rows` lists conversations that are none
+    late        it replays a conversation once it has answered that it was loaded
     deaf        it ignores the end of its input
     version     the protocol version it answers
 
@@ -149,6 +150,12 @@ def replay(session):
         update(session, "agent_message_chunk", content=content)
 
 
+def replay_slowly(session):
+    for turn in session["turns"]:
+        replay({**session, "turns": [turn]})
+        time.sleep(0.1)
+
+
 # -- methods -----------------------------------------------------------------------------
 
 
@@ -179,7 +186,10 @@ def new(params):
 
 def load(params):
     session = open_session(kept(params["sessionId"]), params)
-    replay(session)
+    if OPTIONS.get("late"):
+        threading.Timer(0.1, replay_slowly, [session]).start()
+    else:
+        replay(session)
     return told(session)
 
 

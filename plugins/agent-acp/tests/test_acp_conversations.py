@@ -10,6 +10,8 @@ from twisted.internet.defer import Deferred, gatherResults
 from ahpd.interfaces import AgentFailure, ConversationPoint, StoreFailure
 from ahpd.testing.agents import RecordedHost
 
+from .conftest import record
+
 CAN_ALL = {
     "loadSession": True,
     "sessionCapabilities": {"resume": {}, "list": {}, "fork": {}, "close": {}, "delete": {}},
@@ -51,6 +53,15 @@ async def test_a_conversation_is_opened_again_as_the_agent_can(acp, kept, can):
     talk = await acp.talk(agent, start=again(conversation), host=host)
     assert await talk.say("count") == "2", "what was replayed is not said again"
     assert host.kept == []
+
+
+@pytest_twisted.ensureDeferred
+async def test_what_is_replayed_after_the_answer_is_not_said_again(acp, kept):
+    kept |= {"can": {"loadSession": True}, "late": True}
+    agent, conversation, _ = await talked(acp, kept, "one", "two", "three")
+    talk = await acp.talk(agent, start=again(conversation))
+    assert await talk.say("count") == "3"
+    assert len((await agent.read_conversation(conversation)).turns) == 4
 
 
 @pytest_twisted.ensureDeferred
@@ -233,7 +244,7 @@ async def test_no_program_is_started_for_what_it_is_known_not_to_offer(acp, kept
 async def test_another_program_is_asked_what_it_offers(acp, kept):
     agent, _, _ = await talked(acp, {"store": kept["store"]}, "hello")
     assert await agent.list_conversations() == ()
-    agent.edited(acp.agent(kept)._record)
+    agent.edited(record(kept))
     assert len(await agent.list_conversations()) == 1
 
 

@@ -54,6 +54,8 @@ def test_a_row_is_taken_by_the_id_or_by_base_and_laid_over():
     ("config", "words"),
     [
         ({}, "command: x names no program"),
+        ({"command": "./agent"}, r"command: found '\./agent'; give the whole path"),
+        ({"command": "bin/agent"}, "command: found 'bin/agent'"),
         ({"base": "no-such"}, "base: found 'no-such'"),
         ({"command": "c", "authenticate": {}}, "authenticate.methodId"),
         ({"command": "c", "env": {"K": {"$secret": "host:k"}}}, "env.K: the secret 'host:k'"),
@@ -169,6 +171,18 @@ async def test_a_program_that_is_not_there_has_its_install_words(ports):
     assert list(findings) == ["program"]
     assert not findings["program"].ok
     assert findings["program"].mend == "npm install -g no-such"
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_path_that_is_no_program_is_said_as_what_it_is(ports, tmp_path):
+    script = tmp_path / "script"
+    script.touch(mode=0o644)
+    for command, words in (
+        (tmp_path, f"{tmp_path} is a folder, and no program"),
+        (script, f"{script} may not be run: it is not executable"),
+        (tmp_path / "none", f"there is no file {tmp_path}/none"),
+    ):
+        assert (await found(ports, command=str(command)))["program"].words == words
 
 
 @pytest.mark.parametrize(

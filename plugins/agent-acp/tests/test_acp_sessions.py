@@ -138,9 +138,7 @@ def test_an_agent_that_takes_none_over_http_is_given_none_and_the_log_says_so(lo
     shapes = mcp_servers(SERVERS, Capabilities(), Endpoint())
     assert [shape["name"] for shape in shapes] == ["search"]
     for name in ("api", "host"):
-        assert (
-            f"{name}: this ACP server takes no MCP server over HTTP, so it was left out" in logged
-        )
+        assert f"this agent takes no MCP servers over HTTP, so {name} was left out" in logged
 
 
 @pytest_twisted.ensureDeferred

@@ -34,6 +34,7 @@ from ahpd_agent_openai.reading import turns_of
 from ahpd_agent_openai.session import INVALID, choices, config_schema
 from ahpd_agent_openai.settings import endpoint_url
 from ahpd_agent_openai.store import UNKNOWN, ConversationLog
+from ahpd_agent_openai.targets import Target
 
 log = Logger()
 
@@ -173,6 +174,7 @@ class OpenAIAgent:
     async def probe(self) -> Sequence[Finding]:
         """Each endpoint is asked for its models, which costs nothing (`IProbedAgent.probe`)."""
         findings: list[Finding] = []
+        listed = 0
         for target in self._workshop.targets.endpoints():
             try:
                 value = await self._workshop.client.models(
@@ -180,22 +182,30 @@ class OpenAIAgent:
                 )
                 names = [facts.id for facts in models_of(value)]
             except EndpointFailure as failure:
-                about = "sign-in" if failure.error_type == failures.AUTH else "endpoint"
-                mend = target.key_hint if failure.error_type == failures.AUTH else None
-                findings.append(Finding(about=about, ok=False, words=failure.message, mend=mend))
+                findings.append(_refused(target, failure))
             except ValueError as error:
                 findings.append(
                     Finding(about="endpoint", ok=False, words=f"{target.where}: {error}")
                 )
             else:
-                words = f"{target.where} answers and lists {len(names)} models"
+                listed += len(names)
+                words = f"{target.where} answers and lists {len(names)} model"
+                words += "" if len(names) == 1 else "s"
                 findings.append(Finding(about="endpoint", ok=True, words=words))
+                findings += _unset(target)
                 findings += self._model_finding(target.base_url, names)
-        default = self._workshop.targets.default()
-        if default is None:
-            mend = f'"model": "<provider>/<model>" in the record of the agent {self.provider}'
-            findings.append(Finding(about="model", ok=False, words="No model", mend=mend))
+        if self._workshop.targets.default() is None:
+            findings.append(self._no_model(listed))
         return findings
+
+    def _no_model(self, listed: int) -> Finding:
+        """What it means that the record names no model: nothing, where there are some to choose."""
+        if listed:
+            words = "the record names none: each chat chooses one of those listed"
+            return Finding(about="model", ok=True, words=words)
+        named = "<model>" if self._workshop.settings.base_url else "<provider>/<model>"
+        mend = f"model: {named} in the record of the agent {self.provider}"
+        return Finding(about="model", ok=False, words="the record names none", mend=mend)
 
     def _model_finding(self, base_url: str, names: Sequence[str]) -> list[Finding]:
         default = self._workshop.targets.default()
@@ -209,3 +219,19 @@ class OpenAIAgent:
         """Ask for models no more, and let go of connections (`IClosedAgent.close`)."""
         self._workshop.catalogue.close()
         await self._workshop.client.close()
+
+
+def _refused(target: Target, failure: EndpointFailure) -> Finding:
+    """What an endpoint that does not list its models says of itself, and what mends it."""
+    if failure.error_type != failures.AUTH:
+        return Finding(about="endpoint", ok=False, words=failure.message)
+    words = failure.message.removesuffix(target.key_hint).rstrip()
+    return Finding(about="sign-in", ok=False, words=words, mend=target.key_hint)
+
+
+def _unset(target: Target) -> list[Finding]:
+    """Some list their models to anybody, and answer nobody without a key."""
+    if target.unset is None:
+        return []
+    mend = f"set {target.unset} where ahpd is started, or sign in"
+    return [Finding(about="sign-in", ok=False, words=f"{target.unset} is not set", mend=mend)]

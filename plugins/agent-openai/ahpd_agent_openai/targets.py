@@ -39,6 +39,8 @@ class Target:
     """What is configured for it; a lent token goes before it."""
     key_hint: str = ""
     """Where its key is to be put, for a person."""
+    unset: str | None = None
+    """The variable its key should be in, where that is not set and no other key is there."""
 
     @property
     def ref(self) -> str:
@@ -187,6 +189,7 @@ class Targets:
             headers=self._headers_for(base_url) if entry is None else entry.headers,
             key=key,
             key_hint=hint,
+            unset=variable if key is None else None,
         )
 
     def _headers_for(self, base_url: str) -> Mapping[str, str]:

@@ -312,6 +312,7 @@ async def test_a_record_is_checked_without_spending_tokens(bench):
     findings = await engine.check(record, bench.ports())
     assert [(one.about, one.ok) for one in findings] == [("sign-in", False)]
     assert "apiKey" in findings[0].mend
+    assert "apiKey" not in findings[0].words, "what mends it is said twice"
     findings = await engine.check(
         AgentRecord(id="bot", engine="openai", name="Bot", config={"baseUrl": "nothing"}),
         bench.ports(),
@@ -320,6 +321,31 @@ async def test_a_record_is_checked_without_spending_tokens(bench):
     findings = await engine.check(AgentRecord(id="bot", engine="openai", name="Bot"), bench.ports())
     assert [(one.about, one.ok) for one in findings] == [("model", False)]
     assert not bench.endpoint.completions
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_check_says_which_variable_is_not_set_though_the_models_are_listed(bench):
+    config = {"baseUrl": bench.endpoint.url, "apiKeyEnv": "BOT_KEY"}
+    record = AgentRecord(id="bot", engine="openai", name="Bot", model="fake", config=config)
+    findings = await OpenAIEngine().check(record, bench.ports())
+    (unset,) = [one for one in findings if not one.ok]
+    assert (unset.about, unset.words) == ("sign-in", "BOT_KEY is not set")
+    findings = await OpenAIEngine().check(record, bench.ports(environ={"BOT_KEY": "k"}))
+    assert all(one.ok for one in findings)
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_record_without_a_model_is_fine_while_there_are_some_to_choose(bench):
+    record = AgentRecord(
+        id="bot", engine="openai", name="Bot", config={"baseUrl": bench.endpoint.url}
+    )
+    findings = await OpenAIEngine().check(record, bench.ports())
+    assert [(one.about, one.ok) for one in findings] == [("endpoint", True), ("model", True)]
+    assert findings[0].words.endswith("lists 1 model")
+    bench.endpoint.models = bench.endpoint.listing()
+    findings = await OpenAIEngine().check(record, bench.ports())
+    assert [(one.about, one.ok) for one in findings] == [("endpoint", True), ("model", False)]
+    assert findings[1].mend == "model: <model> in the record of the agent bot"
 
 
 def test_a_list_of_models_is_read_in_each_shape():

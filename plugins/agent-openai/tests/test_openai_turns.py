@@ -194,6 +194,45 @@ async def test_the_mode_decides_whether_a_call_runs(bench, running, mode, effect
 
 
 @pytest_twisted.ensureDeferred
+async def test_a_command_is_edited_as_it_is_shown_and_nothing_else_is(bench, running):
+    bench.tools |= {"shell": lambda arguments, call: "ran", "write": lambda arguments, call: "ran"}
+    bench.effects |= {"shell": DESTROYS, "write": DESTROYS}
+    bench.endpoint.answers += [calls("shell", {"command": "rm"}), calls("write", {}), says("Done")]
+    chat = await bench.chat()
+    output = RecordedOutput("t1")
+    run = running(chat, output)
+    for name in ("shell", "write"):
+        call = await output.asked("confirmed")
+        [ready] = [
+            said for said in of_kind(output, "chat/toolCallReady") if said["toolCallId"] == call
+        ]
+        shown = ready["toolInput"] == output.permissions[call].command
+        assert ready.get("editable", False) is shown, name
+        output.confirm(ToolAnswer(approved=True))
+    await run
+    await chat.close()
+
+
+@pytest.mark.parametrize("edited", ["{", "[1]", "3", "rm -i"])
+@pytest_twisted.ensureDeferred
+async def test_what_a_person_made_no_input_of_is_not_run_in_any_other_way(bench, running, edited):
+    bench.tools["write"] = lambda arguments, call: "ran"
+    bench.effects["write"] = DESTROYS
+    bench.endpoint.answers += [calls("write", {"path": "a"}), says("I see")]
+    chat = await bench.chat()
+    output = RecordedOutput("t1")
+    run = running(chat, output)
+    await output.asked("confirmed")
+    output.confirm(ToolAnswer(approved=True, edited_input=edited))
+    await run
+    assert bench.boxes[0].ran == []
+    told = bench.endpoint.completions[1]["messages"][-1]["content"]
+    assert "was not run: the person edited its input" in told
+    check_said(output.history, "t1")
+    await chat.close()
+
+
+@pytest_twisted.ensureDeferred
 async def test_a_declined_call_tells_the_model_why(bench):
     bench.tools["shell"] = lambda arguments, call: "ran"
     bench.effects["shell"] = DESTROYS
