@@ -14,7 +14,7 @@ from ahpd.channels.envelope import Origin
 from ahpd.channels.store import ChannelStore
 from ahpd.chats.attached import SAYS_A_MESSAGE, as_pinned, kept_first
 from ahpd.chats.chat import Chat
-from ahpd.chats.grants import confirm_call
+from ahpd.chats.grants import check_answer, confirm_call
 from ahpd.chats.history import tell_back_to
 from ahpd.chats.queue import resumable_error
 from ahpd.chats.steering import BEING_PROCESSED
@@ -180,7 +180,15 @@ class ChatActions:
 
     def _call_confirmed(self, chat: Chat, action: Action, origin: Origin) -> None:
         """In one go, so that nothing moves the question between what it grants and its answer."""
-        self._store.behind(lambda: confirm_call(chat, action, origin))
+        check_answer(chat, action)
+
+        def confirm() -> None:
+            try:
+                confirm_call(chat, action, origin)
+            except Refusal as refused:  # the question moved while this waited
+                self._store.refuse(chat.uri, action, origin, refused.reason)
+
+        self._store.behind(confirm)
 
     def _truncated(self, chat: Chat, action: Action, origin: Origin) -> None:
         turn_id = action.get("turnId")

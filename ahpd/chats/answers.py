@@ -10,7 +10,7 @@ to run".
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ahpd.chats.asked import Asked, answered_unasked
+from ahpd.chats.asked import Asked, Judge, answered_unasked
 from ahpd.chats.call_record import (
     ALLOWED,
     CALL_REFUSED,
@@ -24,6 +24,7 @@ from ahpd.chats.call_record import (
     final_result,
     marked,
 )
+from ahpd.chats.contradictions import contradiction
 from ahpd.chats.parts import call_in, question_in
 from ahpd.chats.waits import Wait
 from ahpd.interfaces import Grant, InputAnswer, Permission, ToolAnswer, TurnOver, Verdict
@@ -104,12 +105,13 @@ class Answers:
             call.tool = held["toolName"]
             call.contributor = call.contributor or held.get("contributor")
         call.offered = action.get("options") or call.offered
-        return Asked(
+        call.asked = Asked(
             tool=call.tool,
             permission=permission or Permission(kind="custom-tool"),
             contributor=call.contributor,
             options=call.offered,
         )
+        return call.asked
 
     def decided(self, action: Action, verdict: Verdict) -> tuple[Action, ...]:
         """What is said for the action `asking` took, and its answer made ready where there is one.
@@ -204,15 +206,30 @@ class Answers:
         Nothing where its question does not stand in the chat's state any more: of two
         answers one counts, and so does what it grants.
         """
+        found = self._standing(action, state)
+        chosen = action.get("selectedOptionId")
+        if found is None or not action["approved"] or chosen is None:
+            return None
+        return found[0].grants.get(chosen)
+
+    def contradiction(self, action: Action, state: State, judge: Judge) -> str | None:
+        """Why a client's `chat/toolCallConfirmed` is not taken, in words; None where it is.
+
+        One that comes too late decides nothing, and is said as any other.
+        """
+        found = self._standing(action, state)
+        return None if found is None else contradiction(action, found[1], found[0].asked, judge)
+
+    def _standing(self, action: Action, state: State) -> tuple[CallRecord, State] | None:
+        """The call an answer is about, and its state; None where its question does not stand."""
         call = self._calls.get(action["toolCallId"])
         turn = state.get("activeTurn")
-        if call is None or turn is None or turn["id"] != action["turnId"]:
+        if self._over or call is None or turn is None or turn["id"] != action["turnId"]:
             return None
         held = call_in(turn, action["toolCallId"])
-        if self._over or held is None or held["status"] != "pending-confirmation":
+        if held is None or held["status"] != "pending-confirmation":
             return None
-        chosen = action.get("selectedOptionId")
-        return call.grants.get(chosen) if action["approved"] and chosen is not None else None
+        return call, held
 
     # -- what was applied -------------------------------------------------------------
 

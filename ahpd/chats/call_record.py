@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import attrs
 
-from ahpd.chats.asked import answered_unasked, without_question
+from ahpd.chats.asked import Asked, answered_unasked, without_question
 from ahpd.chats.parts import plain_words
 from ahpd.chats.waits import Wait
 from ahpd.interfaces import Grant, ToolAnswer
@@ -47,6 +47,8 @@ class CallRecord:
     """Its `_meta`, as the call's start, input or question last said it."""
     marks: Mapping[str, Any] = attrs.field(factory=dict)
     """What the rules marked its question with, beside that."""
+    asked: Asked | None = None
+    """What its question asked for last."""
     offered: Sequence[State] = ()
     """The options its backend put last."""
     grants: Mapping[str, Grant] = attrs.field(factory=dict)

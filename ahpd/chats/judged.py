@@ -24,6 +24,8 @@ _DECISIONS: Final = frozenset({"approve", "deny", "ask"})
 #: How agents put a server in front of its tools' names.
 _OF_A_SERVER: Final = "mcp__"
 _HOST: Final = "host"
+#: Whose messages (schema: MessageKind) are not a person's, and nothing a person attached to.
+_NOT_PEOPLE: Final = frozenset({"agent", "tool"})
 #: What agents write `_` for in a server's name.
 _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9_-]")
 
@@ -123,23 +125,29 @@ def paths_of(uris: Iterable[str]) -> tuple[str, ...]:
 
 
 def attached_to(find: Callable[[str], State | None], state: State) -> Iterator[str]:
-    """The URIs people attached to messages of a chat, and of the chat whose call a worker is.
+    """The URIs people attached to messages of a chat, or of the chat whose call a worker is.
 
+    What an agent sends is no person's: neither its messages count, nor a worker's prompts.
     `find` answers the state of a chat that is open.
     """
     seen: set[str] = set()
     above: State | None = state
     while above is not None and above["resource"] not in seen:
         seen.add(above["resource"])
-        yield from _attached(above)
         origin = above.get("origin") or {}
-        above = find(origin["chat"]) if origin.get("kind") == "tool" else None
+        if origin.get("kind") == "tool":
+            above = find(origin["chat"])
+        else:
+            yield from _attached(above)
+            above = None
 
 
 def _attached(state: State) -> Iterator[str]:
     active = state.get("activeTurn")
     turns: Sequence[Mapping[str, Any]] = state["turns"]
     for turn in turns if active is None else (*turns, active):
+        if turn["message"]["origin"]["kind"] in _NOT_PEOPLE:
+            continue
         for attachment in turn["message"].get("attachments") or ():
             if attachment["type"] == "resource":
                 yield attachment["uri"]

@@ -217,6 +217,10 @@ class TurnOutput:
         """What a client's answer to a call grants, should it be said on the chat of `state` now."""
         return self._answers.granted(action, state)
 
+    def contradiction(self, action: Action, state: State) -> str | None:
+        """Why a client's answer to a call is not taken, in words; None where it is."""
+        return self._answers.contradiction(action, state, self._judge)
+
     def _say_of_the_chat(self, kind: str, action: Action) -> None:
         if kind != "chat/activityChanged":
             if self._answers.is_over:

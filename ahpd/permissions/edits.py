@@ -6,7 +6,8 @@ Source of the tables: the defaults of `chat.tools.edits.autoApprove`.
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ahpd.permissions.paths import candidates, is_within, matcher
+from ahpd.permissions.paths import Links, is_within, matcher
+from ahpd.permissions.patience import ENDLESS, Patience
 
 #: What is asked about whatever a window pushed: what is in them is run.
 ALWAYS_CHECKED: Final[Mapping[str, bool]] = {
@@ -41,16 +42,20 @@ def always_checked(paths: Sequence[str]) -> str | None:
     return None
 
 
-def patterns_approve(paths: Sequence[str], pushed: Any) -> bool:
+def patterns_approve(paths: Sequence[str], pushed: Any, patience: Patience = ENDLESS) -> bool:
     """Whether the patterns let all `paths` be written; `pushed` is `editAutoApprovePatterns`."""
     patterns = pushed if isinstance(pushed, Mapping) else DEFAULT_EDIT_PATTERNS
-    return all(_approved(path, patterns) and _approved(path, ALWAYS_CHECKED) for path in paths)
+    return all(
+        _approved(path, patterns, patience) and _approved(path, ALWAYS_CHECKED, patience)
+        for path in paths
+    )
 
 
-def _approved(path: str, patterns: Mapping[str, Any]) -> bool:
+def _approved(path: str, patterns: Mapping[str, Any], patience: Patience) -> bool:
     """The last pattern that says otherwise than those before it decides."""
     approved = True
     for pattern, value in patterns.items():
+        patience.left()
         approves = value is True
         if approves == approved:
             continue
@@ -63,9 +68,9 @@ def _approved(path: str, patterns: Mapping[str, Any]) -> bool:
     return approved
 
 
-def is_hidden_at_home(paths: Sequence[str], home: str) -> bool:
+def is_hidden_at_home(paths: Sequence[str], home: str, links: Links) -> bool:
     """Whether any of `paths` is in a file or folder of the home folder that begins with a dot."""
-    roots = candidates(home) or (home,)
+    roots = links.candidates(home) or (home,)
     for path in paths:
         for root in roots:
             if is_within(path, root) and path[len(root.rstrip("/")) + 1 :].startswith("."):

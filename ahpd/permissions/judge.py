@@ -5,22 +5,24 @@ Source: PLUGINS.txt, "A question about a tool call".
 """
 
 import posixpath
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, Final
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import attrs
 from twisted.logger import Logger
 from zope.interface import implementer
 
 from ahpd.interfaces.permissions import IJudge, Question, Verdict
-from ahpd.permissions import options, root_keys
+from ahpd.permissions import options
 from ahpd.permissions.edits import always_checked, is_hidden_at_home, patterns_approve
+from ahpd.permissions.looking import Look, directly
 from ahpd.permissions.managed import ManagedPermissions
 from ahpd.permissions.options import Offer, Wish
-from ahpd.permissions.paths import PathSubject, candidates, glob_of, in_one_of, touches
+from ahpd.permissions.paths import Links, PathSubject, glob_of
+from ahpd.permissions.patience import OutOfTime, Patience
 from ahpd.permissions.rules import EDIT, Named, RuleLists, allowed, named, parsed, rules_of
-from ahpd.permissions.shell_reading import ShellReader
+from ahpd.permissions.shell_reading import MOST_BYTES, ShellReader
 from ahpd.permissions.shell_subject import (
     ShellSubject,
     edit_rules,
@@ -29,10 +31,9 @@ from ahpd.permissions.shell_subject import (
 )
 from ahpd.permissions.terminal_rules import TerminalTables
 from ahpd.permissions.urls import UrlSubject, host_named, normal_host, read_url
+from ahpd.protocol import approval_keys
 
 _log = Logger()
-
-_ALLOW_ALL: Final = "autoApprove"
 
 
 @attrs.frozen
@@ -42,6 +43,8 @@ class _Case:
     question: Question
     subject: PathSubject | ShellSubject | UrlSubject | None
     rules: RuleLists
+    links: Links
+    patience: Patience
 
     @property
     def kind(self) -> str:
@@ -59,21 +62,28 @@ class Judge:
         checked: bool = True,
         home: str = "/",
         default_table: bool = True,
+        seconds: Callable[[], float] = time.thread_time,
+        look: Look = directly,
     ) -> None:
         """`managed` and `eligible` are the operator's (`managedSettingsPermissions`,
         `eligibleForAutoApproval`), `checked` whether this host checks them (`managedRules`),
         `home` the folder `~` means, and `default_table` whether VS Code's table of commands
-        holds where no window pushed one (`terminalAutoApproveDefaults`)."""
+        holds where no window pushed one (`terminalAutoApproveDefaults`). `seconds` is a clock of
+        work this thread did, and `look` looks where paths lead."""
         self._managed = managed or ManagedPermissions()
         self._eligible = dict(eligible or {})
         self._checked = checked
         self._home = posixpath.normpath(home)
         self._reader = ShellReader()
         self._tables = TerminalTables(default_table)
+        self._seconds = seconds
+        self._look = look
 
     def judge(self, question: Question) -> Verdict:
         try:
             return self._judged(self._case(question))
+        except OutOfTime as reason:
+            return _asked(str(reason), options.once_alone())
         except Exception:  # whatever went wrong, a person can still decide
             _log.failure("judging a question about {tool}", tool=question.tool)
             return _asked("it could not be judged", options.once_alone())
@@ -81,23 +91,33 @@ class Judge:
     # -- what is judged ---------------------------------------------------------------
 
     def _case(self, question: Question) -> _Case:
-        session, host = rules_of(question.session_values), rules_of(question.host_values)
-        rules = session.joined(host)
+        if question.permission.kind == "shell":
+            self._reader.load()
+        patience = Patience(self._seconds)
+        session = rules_of(question.session_values, patience)
+        rules = session.joined(rules_of(question.host_values, patience))
+        links = Links(self._look)
         asked = question.permission
         subject: PathSubject | ShellSubject | UrlSubject | None = None
         if asked.kind == "shell" and asked.command is not None:
-            subject = self._shell(question, asked.command, rules)
+            subject = self._shell(question, asked.command, rules, links, patience)
         elif asked.kind in ("read", "write") and asked.path is not None:
-            subject = PathSubject(candidates(asked.path), self._home, question.folders)
+            paths = links.all_candidates((asked.path, *asked.more_paths))
+            subject = PathSubject(paths, self._home, question.folders, patience)
         elif asked.kind == "url" and asked.url is not None:
-            subject = UrlSubject(read_url(asked.url))
-        return _Case(question, subject, rules)
+            subject = UrlSubject(read_url(asked.url), patience)
+        return _Case(question, subject, rules, links, patience)
 
-    def _shell(self, question: Question, line: str, rules: RuleLists) -> ShellSubject:
+    def _shell(
+        self, question: Question, line: str, rules: RuleLists, links: Links, patience: Patience
+    ) -> ShellSubject:
         is_bash = question.permission.language == "bash"
         values = question.host_values
-        on = is_bash and values.get(root_keys.TERMINAL_ENABLED) is not False
+        on = is_bash and values.get(approval_keys.TERMINAL_ENABLED) is not False
         managed = (*self._managed.deny, *self._managed.ask) if self._checked else ()
+        table = (
+            self._tables.table(values.get(approval_keys.TERMINAL_RULES), patience) if on else None
+        )
         return ShellSubject(
             line=line,
             read=self._reader.read if is_bash else rough_reading,
@@ -105,10 +125,13 @@ class Judge:
             folders=question.folders,
             snapshots=question.snapshots,
             sensitive=sensitive_locations(question.session_values),
-            edit_patterns=values.get(root_keys.EDIT_PATTERNS),
+            edit_patterns=values.get(approval_keys.EDIT_PATTERNS),
             edit_rules=edit_rules((*rules.deny, *rules.ask, *managed)),
             edit_allowed=edit_rules(rules.allow),
-            table=self._tables.table(values.get(root_keys.TERMINAL_RULES)) if on else None,
+            table=table,
+            links=links,
+            directory=_directory(question),
+            patience=patience,
         )
 
     # -- the chain ----------------------------------------------------------------------
@@ -142,7 +165,7 @@ class Judge:
         if case.kind == "write" and isinstance(case.subject, PathSubject):
             if case.subject.paths is None:
                 unclear = unclear or "it cannot be told where it writes"
-            elif touches(case.subject.paths, question.snapshots):
+            elif case.links.touches(case.subject.paths, question.snapshots):
                 return "it writes into what came with a message", None
         if not self._checked:
             return None, unclear
@@ -174,17 +197,19 @@ class Judge:
         exact = self._eligible.get(key)
         if exact is not None:
             return exact
-        server, slash, _ = key.partition("/")
-        return not slash or self._eligible.get(f"{server}/*", True)
+        # Names of servers and of tools may have slashes themselves.
+        servers = (key[:at] for at, character in enumerate(key) if character == "/")
+        return all(self._eligible.get(f"{server}/*", True) for server in servers)
 
     def _everything(self, case: _Case) -> str | None:
         """The setting that has everything run."""
         host, session = case.question.host_values, case.question.session_values
-        if self._managed.bypass_disabled or host.get(root_keys.POLICY_RESTRICTED) is True:
+        if self._managed.bypass_disabled or host.get(approval_keys.POLICY_RESTRICTED) is True:
             return None
-        if host.get(root_keys.GLOBAL_AUTO_APPROVE) is True:
-            return root_keys.GLOBAL_AUTO_APPROVE
-        return _ALLOW_ALL if session.get(_ALLOW_ALL) == _ALLOW_ALL else None
+        if host.get(approval_keys.GLOBAL_AUTO_APPROVE) is True:
+            return approval_keys.GLOBAL_AUTO_APPROVE
+        everything = session.get(approval_keys.AUTO_APPROVE) == approval_keys.ALLOW_ALL
+        return approval_keys.AUTO_APPROVE if everything else None
 
     def _approved(self, case: _Case) -> tuple[bool, str]:
         """Whether rules and settings approve it, and what decided."""
@@ -210,13 +235,17 @@ class Judge:
         """What approves a read or a write for where it is."""
         question = case.question
         if case.kind == "read":
-            if in_one_of(paths, (*question.snapshots, *question.attached)):
+            if case.links.in_one_of(paths, (*question.snapshots, *question.attached)):
                 return "it reads what came with a message"
-            return "it reads in the folders" if in_one_of(paths, question.folders) else None
-        if not in_one_of(paths, question.folders) or is_hidden_at_home(paths, self._home):
+            inside = case.links.in_one_of(paths, question.folders)
+            return "it reads in the folders" if inside else None
+        if not case.links.in_one_of(paths, question.folders):
             return None
-        patterns = question.host_values.get(root_keys.EDIT_PATTERNS)
-        return "the edit patterns approve it" if patterns_approve(paths, patterns) else None
+        if is_hidden_at_home(paths, self._home, case.links):
+            return None
+        patterns = question.host_values.get(approval_keys.EDIT_PATTERNS)
+        approved = patterns_approve(paths, patterns, case.patience)
+        return "the edit patterns approve it" if approved else None
 
     # -- what is asked --------------------------------------------------------------------
 
@@ -230,9 +259,23 @@ class Judge:
             """A grant that would not have answered this question is not offered."""
             more = RuleLists(allow=tuple(map(parsed, rules)))
             granted = attrs.evolve(case, rules=case.rules.joined(more))
-            return self._refused(granted)[1] is None and self._approved(granted)[0]
+            try:
+                return self._refused(granted)[1] is None and self._approved(granted)[0]
+            except OutOfTime:
+                return False
 
         return _asked(because, options.with_wishes(wishes, fulfilled))
+
+
+def _directory(question: Question) -> str | None:
+    """Where a shell's relative paths begin; None where that is not known."""
+    first = question.folders[0] if question.folders else None
+    named = question.permission.directory
+    if named is None:
+        return first
+    if named.startswith("/"):
+        return named
+    return None if first is None else posixpath.join(first, named)
 
 
 def _always_asks(case: _Case) -> str | None:
@@ -253,6 +296,8 @@ def _wishes(case: _Case) -> list[Wish] | None:
     """The grants a question could offer; None for one that offers its tool's options."""
     subject = case.subject
     if isinstance(subject, ShellSubject):
+        if len(subject.reading.line) > MOST_BYTES:
+            return []
         if subject.reading.because is None:
             return options.for_commands(tuple(subject.unapproved), subject.asked_about)
         return options.for_line(subject.reading.line)
@@ -261,10 +306,15 @@ def _wishes(case: _Case) -> list[Wish] | None:
     if isinstance(subject, PathSubject):
         if subject.paths is None:
             return []
-        ends = "/**" if Path(subject.paths[-1]).is_dir() else ""
-        globs = [glob_of(each.rstrip("/")) + ends for each in subject.paths]
-        return options.for_path(case.kind, subject.paths[0], globs)
+        others = len(set(case.question.permission.more_paths) - {subject.paths[0]})
+        globs = [_as_glob(each, case.links) for each in subject.paths]
+        return options.for_path(case.kind, subject.paths[0], others, globs)
     return None
+
+
+def _as_glob(path: str, links: Links) -> str:
+    """The file, or the folder and what is in it."""
+    return glob_of(path.rstrip("/")) + ("/**" if links.is_folder(path) else "")
 
 
 def _asked(because: str, offer: Offer) -> Verdict:

@@ -13,8 +13,10 @@ import attrs
 
 from ahpd.interfaces.permissions import Grant
 from ahpd.permissions.patterns import escaped
+from ahpd.permissions.rules import parsed
 from ahpd.permissions.shell_reading import Command
 from ahpd.permissions.shell_rules import LINE
+from ahpd.permissions.shell_runners import program_of, runs_anything
 from ahpd.protocol import State
 
 ALLOW_ONCE: Final = "allow-once"
@@ -22,14 +24,11 @@ ALLOW_SESSION: Final = "allow-session"
 SKIP: Final = "skip"
 SANDBOX_BYPASS: Final = "agentHost.sandboxBypass"
 
-#: Programs that run whatever they are given: a rule for all their arguments is never offered.
+#: Programs that run whatever they are given, beside those that are known to run others.
 _RUNS_ANYTHING: Final = frozenset(
     {
-        "bash", "sh", "zsh", "fish", "ksh", "csh", "tcsh", "dash", "pwsh", "powershell",
-        "powershell.exe", "cmd", "cmd.exe", "python", "python3", "node", "ruby", "perl", "php",
-        "lua", "eval", "exec", "source", ".", "sudo", "su", "doas", "env", "command", "builtin",
-        "xargs", "time", "nohup", "nice", "timeout", "ssh", "curl", "wget", "invoke-restmethod",
-        "invoke-webrequest", "irm", "iwr",
+        "pwsh", "powershell", "powershell.exe", "cmd", "cmd.exe", "curl", "wget",
+        "invoke-restmethod", "invoke-webrequest", "irm", "iwr",
     }
 )  # fmt: skip
 _HAS_SUBCOMMANDS: Final = frozenset(
@@ -86,7 +85,17 @@ def leaving_the_sandbox() -> Offer:
 
 
 def for_the_tool(tool: str, given: Sequence[State]) -> Offer:
-    """A backend's own options where it put some, else the three of every tool."""
+    """A backend's own options where it put some, else the three of every tool.
+
+    A tool that is called like a rule for more than itself (`Edit`, `Shell(rm *)`) is allowed
+    once alone: its name kept as a rule would be that one.
+    """
+    if parsed(tool).family is not None:
+        return (
+            Offer(tuple(each for each in given if each.get("id") != ALLOW_SESSION))
+            if given
+            else once_alone()
+        )
     options = tuple(given) or (
         _option(ALLOW_SESSION, "Allow in this Session", group=1), _once(), _skip(),
     )  # fmt: skip
@@ -149,7 +158,11 @@ def for_line(line: str) -> list[Wish]:
 def _prefix(command: Command) -> str | None:
     """What a rule for the command with any arguments begins with; None where none is offered."""
     words = command.words
-    if command.name is None or words[0].quoted or command.name.lower() in _RUNS_ANYTHING:
+    if command.name is None or words[0].quoted:
+        return None
+    if runs_anything(command.name) and command.name not in _HAS_SUBCOMMANDS:
+        return None
+    if program_of(command.name).lower() in _RUNS_ANYTHING:
         return None
     if command.name not in _HAS_SUBCOMMANDS:
         return command.name
@@ -177,8 +190,12 @@ def for_host(origin: str, host: str) -> list[Wish]:
     return [Wish("host", f"Fetching from {_shown(host)}", (f"WebFetch({origin})",))]
 
 
-def for_path(kind: str, shown: str, globs: Sequence[str]) -> list[Wish]:
-    """The wish for a read or a write: the file, or the folder and what is in it."""
+def for_path(kind: str, shown: str, others: int, globs: Sequence[str]) -> list[Wish]:
+    """The wish for a read or a write: the file, or the folder and what is in it.
+
+    `others` is of how many paths it is beside the one that is `shown`.
+    """
     verb, family = ("Reading", "Read") if kind == "read" else ("Writing", "Edit")
     rules = tuple(f"{family}({glob})" for glob in globs)
-    return [Wish(kind, f"{verb} `{_shown(shown)}`", rules)]
+    more = f" and {others} more" if others else ""
+    return [Wish(kind, f"{verb} `{_shown(shown)}`{more}", rules)]

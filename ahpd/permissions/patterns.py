@@ -1,13 +1,19 @@
 """Patterns over commands and lines: regular expressions from windows, and `*` in rules.
 
 A window writes JavaScript's regular expressions; `javascript` makes Python's of the part of
-them that is the same in both but for its spelling, and gives up on the rest.
+them that is the same in both but for its spelling, and gives up on the rest. Whoever wrote one
+may have written one that takes forever, so those are tried by an engine that can be stopped
+(`regex`).
 """
 
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
+
+import attrs
+
+from ahpd.permissions.patience import MOST_SECONDS_EACH, Patience
 
 #: The longest text a pattern is tried on. A pattern may take the square of its length.
 MOST_MATCHED: Final = 2048
@@ -16,6 +22,7 @@ _MOST_PATTERN: Final = 2000
 _WRAPPED: Final = re.compile(r"/(.+)/([dgimsuvy]*)", re.DOTALL)
 _SAME_ESCAPES: Final = frozenset("dDwWsSbBnrtfv123456789")
 _GROUPS: Final = ("(?:", "(?=", "(?!", "(?<=", "(?<!", "(?i:", "(?-i:", "(?m:", "(?s:")
+_COUNTED: Final = re.compile(r"\{[0-9]+(?:,[0-9]*)?\}")
 _HEX: Final = re.compile(r"x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}")
 
 
@@ -24,11 +31,35 @@ def is_expression(key: str) -> bool:
     return _WRAPPED.fullmatch(key) is not None
 
 
-@lru_cache(maxsize=2048)
-def javascript(key: str, dotall: bool) -> re.Pattern[str] | None:
+@attrs.frozen
+class Expression:
+    """An expression somebody wrote, read."""
+
+    source: str
+    """As Python writes it."""
+    _compiled: Any
+    _stoppable: bool
+    """Whether its engine can be stopped; one that is known takes no long time."""
+
+    def found_in(self, text: str, patience: Patience) -> bool | None:
+        """Whether it is found; None where that would take too long to find out."""
+        if len(text) > MOST_MATCHED:
+            return None
+        if not self._stoppable:
+            return self._compiled.search(text) is not None
+        try:
+            left = min(patience.left(), MOST_SECONDS_EACH)
+            return self._compiled.search(text, timeout=left) is not None
+        except (TimeoutError, MemoryError):
+            return None
+
+
+@lru_cache(maxsize=8192)
+def javascript(key: str, dotall: bool, known: bool = False) -> Expression | None:
     """`/expression/flags` as Python's; None where it has something Python reads otherwise.
 
     With `dotall` a `.` is any character: a rule that refuses is not escaped by a newline.
+    `known` is one of our own tables, whose expressions were measured.
     """
     found = _WRAPPED.fullmatch(key)
     if found is None or len(key) > _MOST_PATTERN:
@@ -37,9 +68,27 @@ def javascript(key: str, dotall: bool) -> re.Pattern[str] | None:
     flags |= re.IGNORECASE if "i" in found[2] else 0
     flags |= re.DOTALL if dotall or "s" in found[2] else 0
     try:
-        return re.compile(_translated(found[1], "m" in found[2]), flags)
-    except (re.error, RecursionError, OverflowError):
+        source = _translated(found[1], "m" in found[2])
+        # Read by both, so that what one of them has more than the other means nothing here.
+        compiled: Any = re.compile(source, flags)
+        if not known:
+            compiled = _stoppable(source, flags)
+    except (re.error, RecursionError, OverflowError, MemoryError, ValueError):
         return None
+    return Expression(source, compiled, not known)
+
+
+def _stoppable(source: str, flags: int) -> Any:
+    # Imported with the first rule that needs it: most hosts have none.
+    import regex  # noqa: PLC0415
+
+    wanted = regex.VERSION0 | regex.ASCII
+    wanted |= regex.IGNORECASE if flags & re.IGNORECASE else 0
+    wanted |= regex.DOTALL if flags & re.DOTALL else 0
+    try:
+        return regex.compile(source, wanted, cache_pattern=False)
+    except regex.error as problem:
+        raise re.error(str(problem)) from None
 
 
 def _translated(source: str, many_lines: bool) -> str:
@@ -67,6 +116,9 @@ def _translated(source: str, many_lines: bool) -> str:
             at += 1
         elif character in "*+?}" and source[at + 1 : at + 2] == "+":
             raise re.error("a quantifier JavaScript does not have")
+        elif character == "{" and not _COUNTED.match(source, at):
+            made.append(r"\{")  # an engine reads more than a count into it
+            at += 1
         else:
             made.append(character)
             at += 1
@@ -99,7 +151,9 @@ def _set(source: str, at: int) -> tuple[str, int]:
             else:
                 text, at = _escape(source, at)
         else:
-            text, at = ("-" if source[at] == "-" else re.escape(source[at])), at + 1
+            # One that begins the set, or ends a range, is itself.
+            ranges = source[at] == "-" and members and members[-1] != "-"
+            text, at = ("-" if ranges else re.escape(source[at])), at + 1
         members.append(text)
     if at >= len(source):
         raise re.error("a set that is never closed")
@@ -108,7 +162,7 @@ def _set(source: str, at: int) -> tuple[str, int]:
     return f"[{'^' if negated else ''}{''.join(members)}]", at + 1
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=16384)
 def starred(pattern: str, also_alone: bool) -> re.Pattern[str]:
     r"""`pattern` with `*` for any run of characters; `\*` is a star and `\\` a backslash.
 

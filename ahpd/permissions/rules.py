@@ -12,6 +12,8 @@ from typing import Any, Final, Protocol
 
 import attrs
 
+from ahpd.permissions.patience import ENDLESS, Patience
+
 SHELL: Final = "Shell"
 READ: Final = "Read"
 EDIT: Final = "Edit"
@@ -70,7 +72,7 @@ class Subject(Protocol):
         """The words of what approves it among rules of its family; None where nothing does."""
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=16384)
 def parsed(text: str) -> Rule:
     """`text` as a rule. What is no family with an argument is a tool's name."""
     family, opened, rest = text.partition("(")
@@ -83,7 +85,7 @@ def parsed(text: str) -> Rule:
     return Rule(text, family, rest[:-1])
 
 
-def rules_of(values: Mapping[str, Any]) -> RuleLists:
+def rules_of(values: Mapping[str, Any], patience: Patience = ENDLESS) -> RuleLists:
     """The rules in a configuration's `permissions`; a value that is no lists of rules is none."""
     found = values.get(PERMISSIONS)
     if not isinstance(found, Mapping):
@@ -93,7 +95,11 @@ def rules_of(values: Mapping[str, Any]) -> RuleLists:
         held = found.get(name, ())
         if not isinstance(held, list | tuple) or not all(isinstance(each, str) for each in held):
             return RuleLists()
-        lists.append(tuple(map(parsed, held)))
+        rules: list[Rule] = []
+        for text in held:
+            patience.left()
+            rules.append(parsed(text))
+        lists.append(tuple(rules))
     return RuleLists(*lists)
 
 

@@ -9,6 +9,7 @@ is approved by its parts, and a rule that refuses may be about any of it.
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 import attrs
@@ -22,7 +23,7 @@ from ahpd.permissions.shell_tokens import (
     as_written,
     in_bytes,
 )
-from ahpd.permissions.shell_words import scan
+from ahpd.permissions.shell_words import MOST_TOKENS, scan
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -63,17 +64,17 @@ class Command:
 
     words: tuple[Word, ...]
 
-    @property
+    @cached_property
     def raw(self) -> str:
         """As it is written, one space between words."""
         return as_written(" ".join(word.raw for word in self.words))
 
-    @property
+    @cached_property
     def text(self) -> str:
         """Without its quotes, one space between words."""
         return as_written(" ".join(word.text for word in self.words))
 
-    @property
+    @cached_property
     def name(self) -> str | None:
         """What is run; None where only bash can know."""
         first = self.words[0]
@@ -116,6 +117,8 @@ class Reading:
     commands: tuple[Command, ...] = ()
     """What it runs, substitutions included. Of a line that is not `whole`, what was found."""
     redirects: tuple[Redirect, ...] = ()
+    settings: tuple[str, ...] = ()
+    """The variables it sets, as `NAME=value`."""
     whole: bool = True
     """Whether all it runs was found."""
     because: str | None = None
@@ -143,13 +146,18 @@ class ShellReader:
         except Unreadable as reason:
             return Reading(line=line, commands=found, whole=False, because=str(reason))
 
-    def _parse(self, text: str) -> "Node":
+    def load(self) -> None:
+        """Have the grammar ready: it takes longer to load than many lines to read."""
         if self._parser is None:
             # Loaded with the first line: a host whose agents run no commands never needs it.
             import tree_sitter_bash  # noqa: PLC0415
             from tree_sitter import Language, Parser  # noqa: PLC0415
 
             self._parser = Parser(Language(tree_sitter_bash.language()))
+
+    def _parse(self, text: str) -> "Node":
+        self.load()
+        assert self._parser is not None
         return self._parser.parse(text.encode("latin-1")).root_node
 
 
@@ -169,16 +177,17 @@ def _is_seen(character: str) -> bool:
 
 
 def _rough(root: "Node", text: str) -> Iterator[Command]:
-    """Every command the grammar names, whatever else it could not read."""
-    waiting = [root]
-    while waiting:
+    """The commands the grammar names, whatever else it could not read; of a long line the first."""
+    waiting, left = [root], MOST_TOKENS
+    while waiting and left > 0:
         node = waiting.pop()
         if node.type in _COMMANDS:
             words = tuple(
                 _plain_word(text, child.start_byte, child.end_byte)
-                for child in node.children
+                for child in node.children[:left]
                 if not child.type.endswith("redirect") and child.type != "variable_assignment"
             )
+            left -= len(words)
             if words:
                 yield Command(words)
         waiting.extend(reversed(node.children))
@@ -272,6 +281,7 @@ def _agreed(line: str, text: str, root: "Node") -> Reading:
         line=line,
         commands=tuple(parts.commands + parts.inner),
         redirects=tuple(parts.redirects),
+        settings=tuple(parts.settings),
         because=parts.because,
     )
 
@@ -300,6 +310,7 @@ class _Parts:
         self.commands: list[Command] = []
         self.inner: list[Command] = []
         self.redirects: list[Redirect] = []
+        self.settings: list[str] = []
         self.because: str | None = None
         self._structure = structure
 
@@ -324,6 +335,7 @@ class _Parts:
                 raise Unreadable("a word of the grammar in it is where a command is")
             if not words and not token.raw.startswith(("'", '"')) and _ASSIGNMENT.match(token.raw):
                 self._does_more("it sets variables")
+                self.settings.append(as_written(token.text))
             else:
                 words.append(token)
             at += 1
@@ -342,6 +354,9 @@ class _Parts:
             raise Unreadable("a redirect in it leads nowhere")
         if token.text in ("<<", "<<-", "<<<"):
             return 2
+        if target.raw.startswith("!"):
+            # zsh takes it for a part of the operator, and the next word for the file.
+            raise Unreadable("it can be read in more than one way")
         duplicates = token.text in (">&", "<&") and re.fullmatch(r"[0-9]+-?|-", target.raw)
         if not duplicates:
             path = as_written(target.text) if target.known or target.at_home else None

@@ -9,20 +9,28 @@ import attrs
 
 from ahpd.permissions.edits import always_checked, is_hidden_at_home, patterns_approve
 from ahpd.permissions.guards import held_back
-from ahpd.permissions.paths import PathSubject, candidates, in_one_of, is_within, touches
+from ahpd.permissions.paths import Links, PathSubject, is_within
+from ahpd.permissions.patience import ENDLESS, Patience
 from ahpd.permissions.rules import EDIT, Named, Rule
 from ahpd.permissions.shell_reading import Command, Reading, Redirect
 from ahpd.permissions.shell_rules import allowances, names_line
+from ahpd.permissions.shell_runners import Reached, reached
+from ahpd.permissions.shell_tokens import as_written
 from ahpd.permissions.terminal_rules import TerminalRules, approved_parts
 
 #: Where a redirect writes no file.
 _SINKS: Final = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
 #: Paths bash opens a connection for.
 _NETWORK: Final = re.compile(r"/dev/(?:tcp|udp)(?:/|$)")
+#: How many folders a line may run in before nobody looks where it does.
+_MOST_PLACES: Final = 16
 #: Commands behind which a relative path may be somewhere else.
 _MOVES: Final = frozenset(
     {"cd", "pushd", "popd", "eval", "source", ".", "builtin", "command", "exec", "trap"}
 )
+
+
+_UNKNOWN: Final[Sequence[str]] = ()
 
 
 def rough_reading(line: str) -> Reading:
@@ -47,9 +55,15 @@ class ShellSubject:
     edit_allowed: tuple[Rule, ...]
     table: TerminalRules | None
     """None where the table is turned off."""
+    links: Links
+    directory: str | None = None
+    """Where its relative paths begin; None where that is not known."""
+    patience: Patience = ENDLESS
     unapproved: Sequence[Command] = ()
     """The commands nothing approved when it was last asked."""
     _reading: Reading | None = None
+    _reached: Reached | None = None
+    _places: Sequence[str] | None = _UNKNOWN
 
     @property
     def reading(self) -> Reading:
@@ -60,13 +74,15 @@ class ShellSubject:
     # -- rules that refuse or ask -------------------------------------------------------
 
     def named_by(self, rule: Rule) -> Named:
-        return names_line(rule, self.reading)
+        if self._reached is None:
+            self._reached = reached(self.reading, self.read, self.patience)
+        return names_line(rule, self.reading, self._reached, self.patience)
 
     # -- rules that approve -------------------------------------------------------------
 
     def allowed_by(self, rules: Iterable[Rule]) -> str | None:
         """What the rules and the table together approve, redirects included."""
-        allowed = allowances(rules)
+        allowed = allowances(rules, self.patience)
         self.unapproved = self.reading.commands
         line = allowed.whole_line(self.reading.line)
         if not self.reading.whole:
@@ -79,7 +95,9 @@ class ShellSubject:
         if self.reading.because is not None:
             return None
         by_table = (
-            {} if self.table is None else approved_parts(self.table, self.reading, self._inside)
+            {}
+            if self.table is None
+            else approved_parts(self.table, self.reading, self, self.patience)
         )
         reasons: list[str] = []
         left: list[Command] = []
@@ -101,20 +119,54 @@ class ShellSubject:
         """Whether the table asks about a command, rather than not knowing it."""
         if self.table is None:
             return False
-        held = held_back(command, self._inside) is not None
-        return held or self.table.asks_about(command) is not Named.NO
+        held = held_back(command, self) is not None
+        return held or self.table.asks_about(command, self.patience) is not Named.NO
 
     @property
     def _is_foreign(self) -> bool:
         """A line of another language: a rule may approve the whole of it, as it is written."""
         return self.reading.because == rough_reading("").because
 
-    def _inside(self, path: str) -> bool:
-        """Whether a path a command is given is in the folders. Relative ones begin in the first."""
-        if not self.folders:
+    # -- where it runs ------------------------------------------------------------------
+
+    def inside(self, path: str) -> bool:
+        """Whether a path a command is given is in the folders."""
+        if self.directory is None:
             return False
-        found = candidates(posixpath.join(self.folders[0], path))
-        return found is not None and in_one_of(found, self.folders)
+        found = self.links.candidates(posixpath.join(self.directory, path))
+        return found is not None and self.links.in_one_of(found, self.folders)
+
+    def runs_what_lies_there(self, path: str) -> bool:
+        """Whether git may take a folder for its repository that has no `.git` of its own.
+
+        Such a folder is made of plain files, which are written unasked, and its settings name
+        programs.
+        """
+        if self._places is _UNKNOWN:
+            self._places = self._where_it_may_be()
+        places = self._places
+        return places is None or any(self._is_bare(posixpath.join(each, path)) for each in places)
+
+    def _where_it_may_be(self) -> list[str] | None:
+        """The folders a command of the line may run in: where it begins, and behind each `cd`.
+
+        None where they are not known, or too many.
+        """
+        if self.directory is None:
+            return None
+        found = [self.directory]
+        for command in self.reading.commands:
+            if command.name == "cd" and len(command.words) > 1:
+                target = as_written(command.words[-1].text)
+                found += [posixpath.join(each, target) for each in found]
+            if len(found) > _MOST_PLACES:
+                return None
+        return found
+
+    def _is_bare(self, folder: str) -> bool:
+        """Whether git finds such a repository from a folder up, ahead of one in a `.git`."""
+        known = self.links.candidates(folder)
+        return known is None or self.links.finds_bare_repository(known[-1])
 
     # -- redirects --------------------------------------------------------------------
 
@@ -131,7 +183,7 @@ class ShellSubject:
             if paths is None:
                 return "a redirect may write into a sensitive location"
             for location in self.sensitive:
-                if any(_is_sensitive(each, location) for each in paths):
+                if any(_is_sensitive(each, location, self.links) for each in paths):
                     return f"a redirect writes into {location['path']}"
         return None
 
@@ -153,8 +205,8 @@ class ShellSubject:
         paths = self._paths(redirect)
         if paths is None:
             return "it cannot be told where a redirect writes"
-        file = PathSubject(paths, self.home, self.folders)
-        if touches(paths, self.snapshots):
+        file = PathSubject(paths, self.home, self.folders, self.patience)
+        if self.links.touches(paths, self.snapshots):
             return "a redirect writes into what came with a message"
         if any(file.named_by(rule) is not Named.NO for rule in self.edit_rules if rule.argument):
             return "a rule is about what a redirect writes"
@@ -164,9 +216,11 @@ class ShellSubject:
             return f"a redirect writes {redirect.path}, which is always asked about"
         if file.allowed_by(self.edit_allowed) is not None:
             return None
-        if not in_one_of(paths, self.folders):
+        if not self.links.in_one_of(paths, self.folders):
             return f"a redirect writes {redirect.path}, outside of the folders"
-        if is_hidden_at_home(paths, self.home) or not patterns_approve(paths, self.edit_patterns):
+        if is_hidden_at_home(paths, self.home, self.links) or not patterns_approve(
+            paths, self.edit_patterns, self.patience
+        ):
             return f"a redirect writes {redirect.path}, which the edit patterns ask about"
         return None
 
@@ -179,14 +233,14 @@ class ShellSubject:
             path = self.home + path[1:]
         if not path.startswith("/"):
             moved = any(each.name is None or each.name in _MOVES for each in self.reading.commands)
-            if moved or not self.folders:
+            if moved or self.directory is None:
                 return None
-            path = posixpath.join(self.folders[0], path)
-        return candidates(path)
+            path = posixpath.join(self.directory, path)
+        return self.links.candidates(path)
 
 
-def _is_sensitive(path: str, location: Mapping[str, Any]) -> bool:
-    places = candidates(location["path"]) or (location["path"],)
+def _is_sensitive(path: str, location: Mapping[str, Any], links: Links) -> bool:
+    places = links.candidates(location["path"]) or (location["path"],)
     if location["isDirectory"]:
         return any(is_within(path, place) for place in places)
     return path in places

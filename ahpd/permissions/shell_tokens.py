@@ -73,3 +73,38 @@ def in_bytes(line: str) -> str:
 def as_written(text: str) -> str:
     """What `in_bytes` was made of."""
     return text.encode("latin-1").decode("utf-8", "replace")
+
+
+@attrs.define
+class Heredoc:
+    """A here-document whose body comes behind the next newline."""
+
+    delimiter: str
+    quoted: bool
+    strips: bool
+
+
+@attrs.define
+class Making:
+    """A word that is being read."""
+
+    start: int = -1
+    text: list[str] = attrs.field(factory=list)
+    prefix: list[str] = attrs.field(factory=list)
+    known: bool = True
+    unknown_parts: int = 0
+    splits: bool = False
+    quoted: bool = False
+    brace: bool = False
+    choice: bool = False
+
+    def static(self, text: str) -> None:
+        self.text.append(text)
+        if self.known:
+            self.prefix.append(text)
+
+    def unknown(self, raw: str, splits: bool) -> None:
+        self.text.append(raw)
+        self.known = False
+        self.unknown_parts += 1
+        self.splits = self.splits or splits

@@ -9,12 +9,12 @@ certain. A line is approved by its parts only where both found the same parts
 import re
 from typing import Final
 
-import attrs
-
 from ahpd.permissions.shell_tokens import (
     OPERATORS,
     REDIRECTS,
+    Heredoc,
     Level,
+    Making,
     Operator,
     Token,
     Unreadable,
@@ -50,39 +50,6 @@ def scan(text: str) -> list[Level]:
     return scanner.levels
 
 
-@attrs.define
-class _Heredoc:
-    delimiter: str
-    quoted: bool
-    strips: bool
-
-
-@attrs.define
-class _Making:
-    """A word that is being read."""
-
-    start: int = -1
-    text: list[str] = attrs.field(factory=list)
-    prefix: list[str] = attrs.field(factory=list)
-    known: bool = True
-    unknown_parts: int = 0
-    splits: bool = False
-    quoted: bool = False
-    brace: bool = False
-    choice: bool = False
-
-    def static(self, text: str) -> None:
-        self.text.append(text)
-        if self.known:
-            self.prefix.append(text)
-
-    def unknown(self, raw: str, splits: bool) -> None:
-        self.text.append(raw)
-        self.known = False
-        self.unknown_parts += 1
-        self.splits = self.splits or splits
-
-
 class _Scanner:
     def __init__(self, text: str) -> None:
         self.text = text
@@ -107,7 +74,7 @@ class _Scanner:
         self.levels.append(tokens)
         self.at = start
         open_groups = 0
-        heredocs: list[_Heredoc] = []
+        heredocs: list[Heredoc] = []
         while True:
             self._skip_blanks(limit)
             if self.at >= limit:
@@ -179,7 +146,7 @@ class _Scanner:
 
     # -- here-documents ------------------------------------------------------------
 
-    def _delimiter(self, tokens: Level, heredocs: list[_Heredoc]) -> None:
+    def _delimiter(self, tokens: Level, heredocs: list[Heredoc]) -> None:
         """The word just read is a here-document's delimiter where one was asked for."""
         before = tokens[-2] if len(tokens) > 1 else None
         if not isinstance(before, Operator) or before.text not in ("<<", "<<-"):
@@ -188,10 +155,10 @@ class _Scanner:
         assert isinstance(word, Word)
         if not word.known or not word.text:
             raise Unreadable("a here-document in it has no plain delimiter")
-        heredocs.append(_Heredoc(word.text, word.quoted, before.text == "<<-"))
+        heredocs.append(Heredoc(word.text, word.quoted, before.text == "<<-"))
         self._waiting += 1
 
-    def _newline(self, tokens: Level, heredocs: list[_Heredoc], limit: int, depth: int) -> None:
+    def _newline(self, tokens: Level, heredocs: list[Heredoc], limit: int, depth: int) -> None:
         self._put(tokens, Operator(self.at, self.at + 1, "\n"))
         self.at += 1
         if self._waiting != len(heredocs):
@@ -201,7 +168,7 @@ class _Scanner:
         self._waiting = 0
         heredocs.clear()
 
-    def _body(self, heredoc: _Heredoc, limit: int, depth: int) -> None:
+    def _body(self, heredoc: Heredoc, limit: int, depth: int) -> None:
         start = self.at
         while self.at < limit:
             line_end = self.text.find("\n", self.at, limit)
@@ -227,7 +194,7 @@ class _Scanner:
                     raise Unreadable("a here-document in it joins lines")
                 self.at += 2
             elif character in "$`":
-                self._dollar_or_tick(_Making(), end, depth, quoted=True)
+                self._dollar_or_tick(Making(), end, depth, quoted=True)
             else:
                 self.at += 1
 
@@ -235,7 +202,7 @@ class _Scanner:
 
     def _word(self, limit: int, depth: int) -> Word:
         start = self.at
-        making = _Making(start)
+        making = Making(start)
         if self.text.startswith(("<(", ">("), start):
             self.level(start + 2, limit, ")", depth + 1)
             making.unknown(self.text[start : self.at], splits=False)
@@ -262,7 +229,7 @@ class _Scanner:
             at_home=making.unknown_parts == 1 and (raw == "~" or raw.startswith("~/")),
         )
 
-    def _part(self, making: _Making, character: str, limit: int, depth: int) -> None:
+    def _part(self, making: Making, character: str, limit: int, depth: int) -> None:
         if character == "\\":
             self._escape(making, limit)
         elif character == "'":
@@ -298,7 +265,7 @@ class _Scanner:
         alone = self.at + 1 >= limit or self.text[self.at + 1] in _ENDS_WORD
         return not (alone and (self.at == 0 or self.text[self.at - 1] in _ENDS_WORD))
 
-    def _escape(self, making: _Making, limit: int) -> None:
+    def _escape(self, making: Making, limit: int) -> None:
         if self.at + 1 >= limit:
             raise Unreadable("it ends in a backslash")
         if self.text[self.at + 1] != "\n":
@@ -313,7 +280,7 @@ class _Scanner:
         self.at = end + 1
         return self.text[start:end]
 
-    def _double_quoted(self, making: _Making, limit: int, depth: int) -> None:
+    def _double_quoted(self, making: Making, limit: int, depth: int) -> None:
         while self.at < limit:
             character = self.text[self.at]
             if character == '"':
@@ -339,7 +306,7 @@ class _Scanner:
 
     # -- what begins with a dollar, or is between backquotes -----------------------------
 
-    def _dollar_or_tick(self, making: _Making, limit: int, depth: int, quoted: bool) -> None:
+    def _dollar_or_tick(self, making: Making, limit: int, depth: int, quoted: bool) -> None:
         start, text = self.at, self.text
         if text[start] == "`":
             self._ticks(limit, depth, quoted)

@@ -10,9 +10,11 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
+from urllib.parse import unquote
 
 import attrs
 
+from ahpd.permissions.patience import ENDLESS, Patience
 from ahpd.permissions.patterns import in_turn
 from ahpd.permissions.rules import DOMAIN, Named, Rule
 
@@ -22,9 +24,12 @@ _HOST: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?", re.ASCII)
 _DOMAIN: Final = re.compile(
     r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*", re.ASCII
 )
+_ESCAPED_STAR: Final = re.compile("%2a", re.IGNORECASE)
 _DEFAULT_PORTS: Final = {"http": "80", "https": "443"}
 _HAS_SCHEME: Final = re.compile(r"[^./:]*://")
 _MOST_URL: Final = 2048
+#: How often escapes are undone: some of those who serve a path do so behind another.
+_MOST_UNDONE: Final = 2
 _MOST_HOST: Final = 255
 _MOST_PATTERN: Final = 1000
 _MOST_STARS: Final = 6
@@ -41,10 +46,9 @@ class Url:
     host: str
     port: str
     """"" where none is written."""
-    path: str
-    """Without the slashes it ends in."""
-    resolved: str
-    """`path` with its `.` and `..` followed, as whoever fetches does."""
+    paths: tuple[str, ...]
+    """The path without the slashes it ends in, as it is written, and as whoever fetches it and
+    whoever serves it may read that: `.` and `..` followed, escapes undone, slashes made one."""
 
     @property
     def authority(self) -> str:
@@ -58,14 +62,24 @@ class Url:
 
 def read_url(url: str) -> Url | None:
     """`url` taken apart; None for one that could be read in more than one way."""
-    found = _URL.fullmatch(url)
-    if found is None or len(url) > _MOST_URL or _ODD.search(url):
+    found = _URL.fullmatch(url) if len(url) <= _MOST_URL else None
+    if found is None or _ODD.search(url):
         return None
     host, port = _authority(found[2])
     if host is None:
         return None
     path = found[3].lower() if host in _CASELESS else found[3]
-    return Url(found[1].lower(), host, port, path.rstrip("/"), _followed(path).rstrip("/"))
+    return Url(found[1].lower(), host, port, _readings(path))
+
+
+def _readings(path: str) -> tuple[str, ...]:
+    """See `Url.paths`."""
+    undone = path
+    for _ in range(_MOST_UNDONE):
+        undone = unquote(undone, errors="surrogateescape")
+    plain = re.sub(r"[/\\]+", "/", undone)
+    found = (path, _followed(path), undone, _followed(undone), plain, _followed(plain))
+    return tuple(dict.fromkeys(each.rstrip("/") for each in found))
 
 
 def _authority(text: str) -> tuple[str | None, str]:
@@ -116,6 +130,8 @@ class _UrlPattern:
     scheme: str | None
     authority: re.Pattern[str]
     path: re.Pattern[str]
+    plain_path: re.Pattern[str]
+    """With its escapes undone, for a path whose are."""
 
     def matches(self, url: Url, authority: str, path: str) -> bool:
         if self.scheme is None:
@@ -123,10 +139,12 @@ class _UrlPattern:
                 return False
         elif self.scheme != url.scheme:
             return False
-        return bool(self.authority.fullmatch(authority)) and bool(self.path.fullmatch(path))
+        if not self.authority.fullmatch(authority):
+            return False
+        return bool(self.path.fullmatch(path) or self.plain_path.fullmatch(path))
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=16384)
 def _pattern(text: str) -> _UrlPattern | None:
     """A pattern of VS Code's URL approval; None for one that means nothing."""
     if len(text) > _MOST_PATTERN or text.count("*") > _MOST_STARS or _ODD.search(text):
@@ -148,8 +166,13 @@ def _pattern(text: str) -> _UrlPattern | None:
     return _UrlPattern(
         scheme,
         re.compile(_authority_expression(name) + ("(?::[0-9]+)?" if ports else ""), re.DOTALL),
-        re.compile(_path_expression(path) + "(?:/.*)?", re.DOTALL),
+        _path_pattern(path),
+        _path_pattern(path if _ESCAPED_STAR.search(path) else unquote(path)),
     )
+
+
+def _path_pattern(path: str) -> re.Pattern[str]:
+    return re.compile(_path_expression(path) + "(?:/.*)?", re.DOTALL)
 
 
 def _authority_expression(part: str) -> str:
@@ -207,9 +230,11 @@ class UrlSubject:
 
     url: Url | None
     """None for one that could be read in more than one way."""
+    patience: Patience = ENDLESS
 
     def named_by(self, rule: Rule) -> Named:
         url = self.url
+        self.patience.left()
         if url is None:
             return Named.MAYBE
         argument = rule.argument or ""
@@ -223,23 +248,20 @@ class UrlSubject:
         if url.port in ("", _DEFAULT_PORTS.get(url.scheme)):
             authorities |= {url.host, f"{url.host}:{_DEFAULT_PORTS.get(url.scheme, '')}"}
         met = any(
-            pattern.matches(url, authority, path)
-            for authority in authorities
-            for path in {url.path, url.resolved}
+            pattern.matches(url, authority, path) for authority in authorities for path in url.paths
         )
         return Named.YES if met else Named.NO
 
     def allowed_by(self, rules: Iterable[Rule]) -> str | None:
-        """A pattern has to match before and after `..` is followed."""
+        """A pattern has to match however the path is read."""
         url = self.url
         if url is None:
             return None
         for rule in rules:
+            self.patience.left()
             pattern = _pattern(rule.argument or "")
-            if (
-                pattern is not None
-                and pattern.matches(url, url.authority, url.path)
-                and pattern.matches(url, url.authority, url.resolved)
+            if pattern is not None and all(
+                pattern.matches(url, url.authority, path) for path in url.paths
             ):
                 return rule.text
         return None

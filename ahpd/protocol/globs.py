@@ -62,34 +62,34 @@ class WatchFilter:
         return self._on_the_way is None or self._on_the_way(path) is not None
 
 
-def whole_path(pattern: str) -> Callable[[str], bool]:
+def whole_path(pattern: str, most: int = MOST_CHARACTERS) -> Callable[[str], bool]:
     """Whether an absolute path is one `pattern` means, as VS Code matches a glob with a path.
 
     Here a pattern without any of the characters above means the one path it names, and `a/**`
     means `a` too. One that begins with neither `/` nor `**` matches no absolute path. Raises
-    `ValueError` with words that name a pattern nobody can read.
+    `ValueError` with words that name a pattern nobody can read, or one of more than `most`
+    characters, each choice of its braces counted.
     """
     if not pattern.startswith(("/", "\\", "**")):
         return lambda path: False
-    matches = _any_of([_regex(each) for each in _read((pattern,), below=False)])
+    matches = _any_of([_regex(each) for each in _read((pattern,), False, most)])
     return lambda path: matches is not None and matches(path.lstrip("/")) is not None
 
 
-def _read(globs: Sequence[str], below: bool = True) -> list[_Pattern]:
+def _read(globs: Sequence[str], below: bool = True, most: int = MOST_CHARACTERS) -> list[_Pattern]:
     """Each pattern as its segments. A path means what is `below` it too: it ends in `**`."""
     found: list[_Pattern] = []
     length = 0
-    if sum(map(len, globs)) > MOST_CHARACTERS:
-        raise ValueError(f"the patterns have more than {MOST_CHARACTERS} characters")
+    if sum(map(len, globs)) > most:
+        raise ValueError(f"the patterns have more than {most} characters")
     for glob in globs:
         if glob.count("{") > _MOST_BRACES:
             raise ValueError(f"a pattern has more than {_MOST_BRACES} braces")
         for pattern in _expanded(glob.replace("\\", "/"), glob):
             length += len(pattern) + 1
-            if length > MOST_CHARACTERS:
+            if length > most:
                 raise ValueError(
-                    f"the patterns have more than {MOST_CHARACTERS} characters, "
-                    "every choice in braces counted"
+                    f"the patterns have more than {most} characters, every choice in braces counted"
                 )
             segments = [each for each in pattern.split("/") if each not in ("", ".")]
             if len(segments) > _MOST_SEGMENTS:

@@ -13,6 +13,25 @@ KEY: Final = "permissions"
 _NAMES: Final = ("allow", "deny", "ask")
 
 
+def declared(description: str) -> State:
+    """The key as a schema declares it (schema: ConfigPropertySchema)."""
+    return {
+        "type": "object",
+        "title": "Permissions",
+        "description": description,
+        "properties": {
+            "allow": _list_of_rules("Allowed tools"),
+            "deny": _list_of_rules("Refused tools"),
+            "ask": _list_of_rules("Tools that ask"),
+        },
+        "default": {"allow": [], "deny": []},
+    }
+
+
+def _list_of_rules(title: str) -> State:
+    return {"type": "array", "title": title, "items": {"type": "string", "title": "Rule"}}
+
+
 def rules_of(value: Any) -> dict[str, list[str]]:
     """The rules by name; of a value with anything wrong in it, none."""
     if isinstance(value, dict):

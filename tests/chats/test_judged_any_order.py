@@ -98,7 +98,9 @@ class Model:
         self.turn.output.emit({**action, "invocationMessage": "Run", "confirmed": "not-needed"})
 
     def answer(self, tool, approved, option):
-        if self.calls()[tool]["status"] == "pending-confirmation" and not self.over:
+        contradicts = approved and option == "skip"
+        waits = self.calls()[tool]["status"] == "pending-confirmation"
+        if waits and not contradicts and not self.over:
             self.let[tool] = approved
             if approved and option == "allow-session" and tool not in self.granted:
                 self.granted.append(tool)

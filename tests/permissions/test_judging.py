@@ -378,3 +378,56 @@ def test_what_cannot_be_judged_is_asked_about(judge):
     asked = question(Permission(kind="read", path="/x"), folders=[3])
     verdict = judge.judge(asked)
     assert (verdict.decision, ids(verdict)) == ("ask", ["allow-once", "skip"])
+
+
+# -- names that look like something else -----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name", ["Shell", "Edit", "Read", "WebFetch", "Shell(rm *)", "Edit(/etc/**)"]
+)
+def test_a_tool_that_is_called_like_a_rule_for_more_than_itself_is_allowed_once_alone(judge, name):
+    verdict = judge.judge(question(Permission(kind="mcp"), name))
+    assert ids(verdict) == ["allow-once", "skip"]
+    assert verdict.grants == {}
+    own = [
+        {"id": "allow-session", "label": "Yes", "kind": "approve"},
+        {"id": "x", "label": "X", "kind": "deny"},
+    ]
+    verdict = judge.judge(question(Permission(kind="mcp"), name, options=own))
+    assert (ids(verdict), verdict.grants) == (["x"], {})
+
+
+@pytest.mark.parametrize(
+    ("eligible", "key", "eligible_then"),
+    [
+        ({"a/b/*": False}, "a/b/c", False),
+        ({"a/*": False}, "a/b/c", False),
+        ({"a/b/c": True, "a/*": False}, "a/b/c", True),
+        ({"a/b/*": True, "a/*": False}, "a/b/c", False),
+        ({"b/*": False}, "a/b/c", True),
+        ({"a*": False, "*": False, "/*": False}, "a/b", True),
+        ({"host/x": False}, "x", True),
+        ({"Bash": False}, "bash", True),
+    ],
+)
+def test_a_key_names_a_tool_or_every_tool_of_a_server(eligible, key, eligible_then):
+    judge = Judge(eligible=eligible, home="/home/nobody")
+    everything = {"globalAutoApproveEnabled": True}
+    asked = question(Permission(kind="mcp"), eligibility=key, host=everything)
+    assert judge.judge(asked).decision == ("approve" if eligible_then else "ask")
+    handed = Judge(eligible=eligible, home="/home/nobody", checked=False)
+    assert handed.judge(asked).decision == "approve", "handed on, this host checks none"
+
+
+def test_handed_on_a_managed_rule_is_the_backend_s_but_for_the_lock():
+    managed = parse_managed(
+        {"deny": ["Shell(rm)"], "ask": ["Shell(ls)"], "limitTo": ["Domain(a.example)"], "disableBypassPermissionsMode": "disable"}
+    )  # fmt: skip
+    judge = Judge(managed, home="/home/nobody", checked=False)
+    everything = {"globalAutoApproveEnabled": True}
+    assert judge.judge(shell("ls")).decision == "approve", "the table"
+    assert judge.judge(shell("rm x", host=everything)).decision == "ask", "the lock"
+    assert judge.judge(fetch("https://b.example", allow=["WebFetch"])).decision == "approve"
+    told = question(Permission(kind="shell", command="ls", managed=True))
+    assert ids(judge.judge(told)) == ["allow-once", "skip"]

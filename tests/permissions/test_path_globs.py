@@ -2,7 +2,7 @@
 
 import pytest
 
-from ahpd.permissions.paths import PathSubject, candidates, glob_of, in_one_of
+from ahpd.permissions.paths import Links, PathSubject, glob_of
 from ahpd.permissions.rules import parsed
 from ahpd.protocol.globs import whole_path
 
@@ -44,14 +44,17 @@ def test_where_a_path_leads_is_looked_up_as_far_as_it_exists(tmp_path):
     (tmp_path / "link").symlink_to("real")
     (tmp_path / "to-nothing").symlink_to(tmp_path / "real" / "later")
     (tmp_path / "circle").symlink_to("circle")
-    assert candidates(f"{tmp_path}/real/x/y") == (f"{tmp_path}/real/x/y",)
-    assert candidates(f"{tmp_path}/link/x/y") == (f"{tmp_path}/link/x/y", f"{tmp_path}/real/x/y")
-    assert candidates(f"{tmp_path}/to-nothing") == (
+    assert Links().candidates(f"{tmp_path}/real/x/y") == (f"{tmp_path}/real/x/y",)
+    assert Links().candidates(f"{tmp_path}/link/x/y") == (
+        f"{tmp_path}/link/x/y",
+        f"{tmp_path}/real/x/y",
+    )
+    assert Links().candidates(f"{tmp_path}/to-nothing") == (
         f"{tmp_path}/to-nothing",
         f"{tmp_path}/real/later",
     )
-    assert candidates(f"{tmp_path}/link/../z") == (f"{tmp_path}/z",)
-    assert candidates(f"/{tmp_path}//real/") == (f"{tmp_path}/real",)
+    assert Links().candidates(f"{tmp_path}/link/../z") == (f"{tmp_path}/z",)
+    assert Links().candidates(f"/{tmp_path}//real/") == (f"{tmp_path}/real",)
     for unknown in (
         f"{tmp_path}/circle",
         f"{tmp_path}/circle/x",
@@ -60,7 +63,7 @@ def test_where_a_path_leads_is_looked_up_as_far_as_it_exists(tmp_path):
         "/a\0b",
         "/" + "a" * 5000,
     ):
-        assert candidates(unknown) is None
-    assert in_one_of(candidates(f"{tmp_path}/link/x"), [str(tmp_path)])
-    assert in_one_of(candidates(f"{tmp_path}/link/x"), [f"{tmp_path}/link"])
-    assert not in_one_of(candidates(f"{tmp_path}/link/x"), [f"{tmp_path}/real"])
+        assert Links().candidates(unknown) is None
+    assert Links().in_one_of(Links().candidates(f"{tmp_path}/link/x"), [str(tmp_path)])
+    assert Links().in_one_of(Links().candidates(f"{tmp_path}/link/x"), [f"{tmp_path}/link"])
+    assert not Links().in_one_of(Links().candidates(f"{tmp_path}/link/x"), [f"{tmp_path}/real"])

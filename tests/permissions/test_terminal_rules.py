@@ -36,6 +36,9 @@ def decided(tmp_path):
         "cat <<'EOF' > notes.md\n$(rm x)\nEOF", "echo $(cat a.py)", "git branch -a", "git branch --list 'x*'",
         "if ls; then echo yes; fi", "date +%s", "xxd a.py", "sort -t, -k2n a.py", "echo \"it's $HOME\"",
         "yarn install --frozen-lockfile", "npm ci", "rg foo src/", "ls *.py", "cat $FILE",
+        "npm ls --depth=0 --json", "npm view x version", "npm outdated --long", "pnpm ls -r", "yarn list --depth 0", "date -d yesterday +%s",
+        "date -u +%F", "date --date tomorrow", "git branch --merged main", "git branch -vv", "git log --output-indicator-new=+",
+        "docker compose config", "docker logs -f x", "tree -L 2", "xxd -g1 a.py", "echo a!", "echo hi > 'a!'",
     ],
 )  # fmt: skip
 def test_ordinary_lines_run_unasked(decided, line):
@@ -67,6 +70,14 @@ def test_ordinary_lines_run_unasked(decided, line):
         "echo x > /dev/sda", "for i in a; do ls; done", "while read x; do ls; done", "echo ${X:-$(rm x)}", "echo $((a[$(rm)]))",
         "time ls", "", "# nothing", "ls\x00", "ls \u00a0", "echo !x", "ls '", "xxd a b",
         "echo " + "a" * 3000, "sed " + "p;" * 400, "yarn audit --fix",
+        "xxd in${IFS}out", "xxd in$X", "xxd {in,out}", "xxd *", "xxd f?", "xxd `ls`", "xxd -r a b",
+        "npm docs --browser=./x", "npm repo --browser ./x", "npm help x --viewer=./x", "npm ls --node-options=--require=./x.js",
+        "npm view x --prefix=/", "npm docs a${IFS}--browser=./x", "npm ls --script-shell=./x", "npm ls -C /", "npm ls --glo", "npm ls-x",
+        "yarn why x --cwd /", "pnpm why -C /tmp x", "pnpm ls --dir /tmp", "pnpm ls --config.x=y", "npm config list --userconfig=x",
+        "docker compose config -o /etc/x", "docker compose config --output=/etc/x", "docker compose config -qo x", "docker ps-x",
+        "date 010112002026", "date -u 0101", "date --debug 0101", "date $X", "git log-x", "git show-ref", "git status-x", "git ls-files-x",
+        "git branch x", "git branch -v x", "git branch -a x y", "git diff --ext-d", "git diff --no-ind a b", "git log --textc",
+        "git grep --open=x a", "tree -Lo 2 x", "tree -Po a x", "echo x >! /etc/x", "echo x >>! y", "echo x >&! y",
     ],
 )  # fmt: skip
 def test_lines_that_do_or_may_do_more_are_asked_about(decided, line):

@@ -36,6 +36,11 @@ def refuses(pattern, url):
         ("https://a.com", "https://a%2ecom", False), ("https://a.com", "https://a.com:x", False),
         ("*", "https://0x7f.1/", False), ("*", "https://2130706433/", False), ("127.0.0.1", "http://127.0.0.1/x", True),
         ("http://[::1]", "http://[0:0::1]/x", True), ("https://a.com", "//a.com", False), ("https://a.com", "a.com", False),
+        ("https://a.com/x", "https://a.com/x/..%2fy", False), ("https://a.com/x", "https://a.com/x/%2e%2e%2fy", False),
+        ("https://a.com/x", "https://a.com/x/..%5cy", False), ("https://a.com/x", "https://a.com/x/%252e%252e/y", False),
+        ("https://a.com/x", "https://a.com/x/a%20b", True), ("https://a.com/x", "https://a.com//x", False),
+        ("https://a.com/a%20b", "https://a.com/a%20b/c", True), ("https://a.com/%2a", "https://a.com/x", False),
+        ("https://a.com/x/*", "https://a.com/x/y%2f..%2f..%2fz", False), ("https://a.com", "https://a.com/%2e%2e/x", True),
         ("https://a.com?x", "https://a.com/y", True), ("https://a.com*", "https://a.com", False),
     ],
 )  # fmt: skip
@@ -48,6 +53,10 @@ def test_what_a_pattern_approves(pattern, url, expected):
     [
         ("https://a.com", "https://a.com:443/x", Named.YES), ("https://a.com:443", "https://a.com/x", Named.YES),
         ("https://a.com", "https://a.com./x", Named.YES), ("https://a.com/y", "https://a.com/x/../y", Named.YES),
+        ("https://a.com/secret", "https://a.com/%73ecret", Named.YES), ("https://a.com/secret", "https://a.com/%2573ecret/x", Named.YES),
+        ("https://a.com/a/b", "https://a.com/a%2fb", Named.YES), ("https://a.com/secret", "https://a.com//secret", Named.YES),
+        ("https://a.com/secret", "https://a.com/x/..%2fsecret", Named.YES), ("https://a.com/secret", "https://a.com/%2e/secret", Named.YES),
+        ("https://a.com/%73ecret", "https://a.com/secret", Named.YES), ("https://a.com/secret", "https://a.com/secrets", Named.NO),
         ("https://a.com", "https://b.com/", Named.NO), ("https://a.com", "https://x@a.com/", Named.MAYBE),
         ("https://a.com", "https://a\\.com/", Named.MAYBE), ("https://" + "*" * 9, "https://a.com", Named.MAYBE),
     ],
