@@ -74,7 +74,7 @@ def test_a_folder_of_links_costs_no_more_than_the_kernel_allows(folder):
         (folder / f"l{number + 1}").symlink_to("/".join([f"l{number}"] * 400))
     began = time.thread_time()
     assert decided(file("read", folder / "l60" / "a.py", folders=[str(folder)])) == "ask"
-    assert time.thread_time() - began < 0.05
+    assert time.thread_time() - began < 0.5
 
 
 # -- several paths ---------------------------------------------------------------------------------

@@ -57,7 +57,7 @@ def judge(tmp_path):
 def test_an_expression_that_takes_for_ever_approves_nothing(judge, expression, text, known):
     seconds, verdict = took(judge, shell(f"zz {text}", **known(expression)))
     assert verdict.decision == "ask"
-    assert seconds < 0.05
+    assert seconds < 0.5
 
 
 @pytest.mark.parametrize(("expression", "text"), FOR_EVER)
@@ -66,11 +66,11 @@ def test_one_that_refuses_or_asks_has_it_asked_about(judge, expression, text):
     asked = shell(f"zz {text}", deny=[f"Shell(commandLine:{expression})"], host=everything)
     seconds, verdict = took(judge, asked)
     assert verdict.decision in ("ask", "approve"), "none matches"
-    assert seconds < 0.05
+    assert seconds < 0.5
     table = {"zz": True, expression: False}
     seconds, verdict = took(judge, shell(f"zz {text}", host={"terminalAutoApproveRules": table}))
     assert verdict.decision in ("ask", "approve")
-    assert seconds < 0.05
+    assert seconds < 0.5
 
 
 @pytest.mark.parametrize(
