@@ -264,6 +264,8 @@ class Answers:
             # Where it is ready once more and that is still to be applied, it is not there yet.
             call.ran = call.ran or status != "cancelled"
             unanswered = call.standing and kind == "chat/toolCallComplete"
+            # Asked about once more when it had ended: whatever allows it, it runs no more.
+            unanswered |= status in _REPORTED and kind == "chat/toolCallReady"
             call.standing, call.grants = False, {}
             if call.confirmed is not None and not call.confirmed.given:
                 call.confirmed.give(UNANSWERED if unanswered else answer_of(call, action, held))

@@ -1,7 +1,7 @@
 """Whatever the rules, the backend and people say of calls, in whatever order: nothing runs that
 neither the rules nor a person let run, and what waits is what the session lists."""
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from twisted.internet.defer import Deferred
 
@@ -157,8 +157,13 @@ class Model:
         assert not [each for each in self.heard if not hasattr(each, "approved")], self.heard
 
 
+#: A call that ended is asked about again.
+ENDED = [("ask", "rm", "deny"), ("complete", "rm", False), ("ask", "rm", "approve"), ("wait", "rm")]
+
+
 @settings(max_examples=150, deadline=None)
 @given(PLANS)
+@example(ENDED)
 def test_nothing_runs_that_nobody_let_and_nothing_dead_waits(steps):
     model = Model()
     model.check()

@@ -104,9 +104,10 @@ async def test_an_endpoint_ends_with_its_session_and_a_stop_waits_for_no_stream(
     ann = await daemon.connect("ann", ROOT)
     one, endpoint = await given(talk, ann, text_of)
     stream = await deferToThread(endpoint.open, "GET")
+    answer = await deferToThread(stream.getresponse)  # it is open before its session ends
+    assert answer.status == 200
     await ann.request("disposeSession", channel=one.session)
-    ended = await deferToThread(lambda: stream.getresponse().read())
-    assert ended.startswith(b": ")
+    assert (await deferToThread(answer.read)).startswith(b": ")
     assert (await deferToThread(endpoint.ask, "tools/list"))[0] == 404
     streams = []
     for _ in range(3):

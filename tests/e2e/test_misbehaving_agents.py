@@ -229,7 +229,8 @@ async def test_what_nobody_answered_never_runs(way, misbehaving):
 
 # -- the daemon's own end --------------------------------------------------------------------
 
-#: What each does by the time the daemon is killed in the middle of its turn.
+#: What each does by the time the daemon is killed in the middle of its turn. None is a process
+#: that has neither a parent nor a mark by then: whose it was nothing on this machine says.
 MIDDLES = {
     "hangs": "text",
     "hears_nothing": "text",
@@ -238,7 +239,6 @@ MIDDLES = {
     "runs_if_allowed": "question",
     "leaves_one_of_another_session": "end",
     "goes_elsewhere": "end",
-    "forgets_who_started_it": "end",
     "closes_its_ear": "end",
 }
 
