@@ -164,9 +164,7 @@ class SessionsService(Service):
         load(self.registry)
         self._sleeping = Sleeping(self.registry, upkeep, sleep_after)
         self._provisional = Provisional(self.registry, upkeep)
-        self._listings = BackendListings(
-            self._world, self.registry, agents, self._company.tools.of
-        )
+        self._listings = BackendListings(self._world, self.registry, agents, self._company.tools.of)
         self.channels = SessionChannels(
             self.registry, self._listings.surface, self._listings.latest
         )

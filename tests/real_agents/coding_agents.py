@@ -45,8 +45,8 @@ class CodingAgent:
     forks: bool = False
     """Whether it copies a conversation."""
     loses_what_is_young: bool = False
-    """Whether a conversation that is loaded in the minute of the clock it was begun in is lost:
-    the file it is read from is begun anew under the same name."""
+    """Whether a conversation is lost that is loaded in the minute of the clock in which it was
+    begun, or loaded last: the file it is read from is begun anew under the same name."""
     reveals: str = ""
     """Its tool that has the model find a server's tools, which are not shown before."""
 

@@ -23,9 +23,7 @@ PACE = 0.1
 #: How much of a tool's result is said back.
 SAID_BACK = 4000
 
-_MARK = re.compile(
-    r"\bCALL (?P<name>\S+) (?P<arguments>\{.*\})|\bSLOW (?P<words>\d+)|\bRECALL\b"
-)
+_MARK = re.compile(r"\bCALL (?P<name>\S+) (?P<arguments>\{.*\})|\bSLOW (?P<words>\d+)|\bRECALL\b")
 _REMEMBER = re.compile(r"REMEMBER (\w+)")
 
 

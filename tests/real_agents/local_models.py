@@ -24,7 +24,7 @@ PROGRAM = Path(__file__).with_name("llama_server.py")
 
 @attrs.frozen
 class Served:
-    """A model that is served. `parts` says whether its answers are streamed word by word."""
+    """A model that is served: by whom, where, and what it is called there."""
 
     name: str
     url: str

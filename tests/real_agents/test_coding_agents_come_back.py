@@ -34,10 +34,15 @@ async def gone(daemon):
     await daemon.until(lambda: len(daemon.children()) <= 1, "the end of the agent's programs")
 
 
+async def of_age(daemon, agent):
+    """Wait until the agent can open again what it has just had open."""
+    if agent.loses_what_is_young:
+        await deferLater(daemon.reactor, 61 - time.time() % 60)
+
+
 def programs(daemon):
     """Its children that are the agent's, the one it started itself first."""
-    named = [pid for pid in daemon.children() if b"guard.py" not in daemon.command_line(pid)]
-    return sorted(named)
+    return [pid for pid in daemon.children() if b"guard.py" not in daemon.command_line(pid)]
 
 
 @pytest_twisted.ensureDeferred
@@ -55,13 +60,13 @@ async def test_a_conversation_goes_on_after_the_program_and_after_the_daemon(
     assert turn["state"] == "error"
     assert ann.ends(turn_id) == ["chat/error"]
     await gone(daemon)
-    if serving.agent.loses_what_is_young:
-        await deferLater(daemon.reactor, 61 - time.time() % 60)
+    await of_age(daemon, serving.agent)
     with figures.taking(serving.agent.id, "go on after its program was killed"):
         turn = await ann.say("RECALL REMEMBER pepper")
     assert text_of(turn) == "I was told: salt, pepper"
 
     await daemon.stop()
+    await of_age(daemon, serving.agent)
     await daemon.start()
     ann = await talk_about(daemon, await daemon.connect("ann", ROOT), ann.session)
     with figures.taking(serving.agent.id, "go on after a restart"):
@@ -106,17 +111,11 @@ async def test_the_conversations_it_keeps_are_listed_read_and_gone_on_with(servi
 
 async def listed(daemon, probe):
     """The sessions a listing shows, once it shows any: the agent's own come when they are known."""
-    found = {}
-
-    async def ask():
-        found["items"] = (await probe.request("listSessions"))["items"]
-
     end = daemon.reactor.seconds() + PATIENCE
-    while not found.get("items"):
+    while not (rows := (await probe.request("listSessions"))["items"]):
         assert daemon.reactor.seconds() < end, "nothing is listed"
-        await ask()
-        await daemon.until(lambda: True, "a moment")
-    return found["items"]
+        await deferLater(daemon.reactor, 0.1)
+    return rows
 
 
 @pytest_twisted.ensureDeferred

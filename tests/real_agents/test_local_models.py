@@ -4,6 +4,8 @@ What the model says is nobody's business here: that it is asked, that it streams
 and that the next turn has what came before.
 """
 
+import subprocess
+
 import pytest
 import pytest_twisted
 
@@ -27,8 +29,6 @@ pytestmark = pytest.mark.agents
 @pytest.fixture(scope="module")
 def weights(installer, installed):
     """The interpreter that has llama.cpp, and the file of the model."""
-    import subprocess
-
     python = installed(installer.pip, "pip-llama.cpp-gemma3-270m", LLAMA_CPP, MODEL)
     folder = python.parent.parent.parent
     subprocess.run([python, PROGRAM, folder, "--assemble"], check=True)
@@ -45,7 +45,7 @@ def dasllama(weights, port, installer, installed):
     _, path = weights
     python = installed(installer.pip, "pip-dasllama-0.6.6", DASLLAMA)
     command = [python.with_name("dasllama-server"), "--model", path, "--port", str(port)]
-    more = ["--ctx", "16384", "--max-tokens", "160", "--threads", "2", "--gpu", "off"]
+    more = ["--ctx", "16384", "--max-tokens", "96", "--threads", "1", "--gpu", "off"]
     return [*command, *more], path.name
 
 
@@ -73,9 +73,7 @@ async def daemon(served, reactor, tmp_path):
         "name": "On this machine",
         "config": {"baseUrl": served.url, "instructions": "You answer in a few words."},
     }
-    made = Daemon(
-        reactor, tmp_path / "daemon", "--port", "0", settings={"agents": [record]}
-    )
+    made = Daemon(reactor, tmp_path / "daemon", "--port", "0", settings={"agents": [record]})
     await made.start()
     yield made
     await made.leave()

@@ -29,6 +29,7 @@ from ahpd_agent_acp.points import NewestPoints
 from ahpd_agent_acp.probe import BOUND, probe
 from ahpd_agent_acp.record import Options
 from ahpd_agent_acp.session import Ground
+from ahpd_agent_acp.starts import Starts
 
 
 @implementer(IChangingAgent, IClosedAgent, IProbedAgent, IConversations)
@@ -50,6 +51,7 @@ class AcpAgent:
         self._read = read
         self._capabilities: Capabilities | None = None
         self._known: Capabilities | None = None
+        self._starts = Starts()
         self._heard = preset(self.options.preset_modes)
         self._told: list[Callable[[], None]] = []
         self._conversations = Conversations(self)
@@ -62,6 +64,7 @@ class AcpAgent:
             provider=self.provider,
             name=self._record.name,
             what=self._record.name,
+            starts=self._starts,
             greeted=self._greeted,
             heard=self._hear,
         )
@@ -84,7 +87,7 @@ class AcpAgent:
         """
         options = self._read(record)
         if options.program != self.options.program:
-            self._known = None
+            self._known, self._starts = None, Starts()
         self.options = options
         before = self.info(), self.config_schema(None, {})
         self._record = record

@@ -133,7 +133,8 @@ class AcpChat:
         assert opened is not None
         ahead = []
         if opened.fresh and not self._ran:
-            ahead += [self._start.instructions or "", transcript_of(self._start.history)]
+            told = self._start.instructions if session.has_host_tools else None
+            ahead += [told or "", transcript_of(self._start.history)]
         ahead.append(self._preamble or "")
         blocks = prompt_of(turn, session.server.capabilities, ahead)
         session.begin_turn(output, turn.client_tools)

@@ -262,7 +262,9 @@ class Conversations:
             server = None
         if server is None or self._started is None:
             ground = self._keeper.ground
-            server = self._server = Server(self._ports, options, ground.what, ground.provider)
+            server = self._server = Server(
+                self._ports, options, ground.what, ground.provider, ground.starts
+            )
             self._started = Shared(server.start(None, self._replays, {}))
         await self._started.result()
         self._keeper.ground.greeted(server.capabilities)

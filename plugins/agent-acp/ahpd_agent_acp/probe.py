@@ -16,6 +16,7 @@ from ahpd.interfaces import AgentFailure, EnginePorts, Finding
 from ahpd_agent_acp.handshake import offered
 from ahpd_agent_acp.record import Options, wants_sign_in
 from ahpd_agent_acp.server import NoCalls, Server
+from ahpd_agent_acp.starts import Starts
 
 #: Seconds the greeting and the sign-in have together: fewer than the host gives a check, so
 #: that it is said what was found before.
@@ -29,7 +30,7 @@ async def probe(
     program = _program(options, ports)
     if not program.ok:
         return (program,)
-    server = Server(ports, options, what, provider)
+    server = Server(ports, options, what, provider, Starts())
     starting = ensureDeferred(server.start(None, NoCalls(), {}))
     starting.addTimeout(bound, ports.reactor)
     try:

@@ -32,6 +32,7 @@ from ahpd_agent_acp.handshake import (
 )
 from ahpd_agent_acp.hidden import Hidden
 from ahpd_agent_acp.record import Options, wants_sign_in
+from ahpd_agent_acp.starts import Starts
 
 log = Logger()
 
@@ -46,9 +47,14 @@ EOF_GRACE: Final = 2.0
 
 
 class Server:
-    """One process of an agent. `what` names it in a sentence, `name` in the log."""
+    """One process of an agent. `what` names it in a sentence, `name` in the log.
 
-    def __init__(self, ports: EnginePorts, options: Options, what: str, name: str) -> None:
+    `starts` is what it has in common with the agent's other processes.
+    """
+
+    def __init__(
+        self, ports: EnginePorts, options: Options, what: str, name: str, starts: Starts
+    ) -> None:
         self.options = options
         self.capabilities = Capabilities()
         self.hidden = Hidden(options.env, ports.environ)
@@ -56,6 +62,8 @@ class Server:
         self._ports = ports
         self._what = what
         self._name = name
+        self._starts = starts
+        self._closed = False
         self._process: AgentProcess | None = None
         self._connection: Connection | None = None
         self._reading: Deferred[Any] | None = None
@@ -79,6 +87,17 @@ class Server:
 
         Raises `AgentFailure`; the program is to be closed in any case.
         """
+        await self._starts.run(lambda: self._greet(directory, calls, client))
+        sign_in = wants_sign_in(self.options, self._ports.environ)
+        if sign_in is not None:
+            check_sign_in(sign_in, self.capabilities, self._what)
+            await self.within(HANDSHAKE, "authenticate", {"methodId": sign_in.method})
+
+    async def _greet(
+        self, directory: str | None, calls: IncomingCalls, client: Mapping[str, Any]
+    ) -> None:
+        if self._closed:  # while another was started
+            raise AgentFailure(f"{self._what} is being ended", SEND_FAILED)
         self._spawn(directory, calls)
         greeting = {
             "protocolVersion": PROTOCOL_VERSION,
@@ -91,10 +110,6 @@ class Server:
         }
         answer = await self.within(HANDSHAKE, "initialize", greeting)
         self.capabilities = read_capabilities(answer, self._what)
-        sign_in = wants_sign_in(self.options, self._ports.environ)
-        if sign_in is not None:
-            check_sign_in(sign_in, self.capabilities, self._what)
-            await self.within(HANDSHAKE, "authenticate", {"methodId": sign_in.method})
 
     def _spawn(self, directory: str | None, calls: IncomingCalls) -> None:
         options = self.options
@@ -194,6 +209,7 @@ class Server:
     async def close(self, sessions: Sequence[str] = ()) -> None:
         """End it with all it started; the `sessions` open in it are told first. Never raises."""
         process, reading = self._process, self._reading
+        self._closed = True
         if process is None:
             return
         try:

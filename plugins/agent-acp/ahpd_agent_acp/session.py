@@ -26,6 +26,7 @@ from ahpd_agent_acp.quiet import Quiet
 from ahpd_agent_acp.record import Options
 from ahpd_agent_acp.reopening import Opened, begin, fork, reopen
 from ahpd_agent_acp.server import Server
+from ahpd_agent_acp.starts import Starts
 from ahpd_agent_acp.tool_names import ToolNames
 from ahpd_agent_acp.updates import TurnUpdates
 
@@ -48,6 +49,8 @@ class Ground:
     """What clients show."""
     what: str
     """What it is in a sentence."""
+    starts: Starts
+    """How its programs are started."""
     greeted: Callable[[Capabilities], None]
     """Told what a program said it can do."""
     heard: Callable[[Heard, bool], None]
@@ -69,7 +72,7 @@ class Session:
         self.initial = Heard()
         """What it was set to when it was opened."""
         self.opened: Opened | None = None
-        self.server = Server(ground.ports, options, ground.what, ground.provider)
+        self.server = Server(ground.ports, options, ground.what, ground.provider, ground.starts)
         self._ground = ground
         self._start = start
         self._run_client_tool = run_client_tool
@@ -114,6 +117,12 @@ class Session:
                 folders=", ".join(more),
             )
         return place
+
+    @property
+    def has_host_tools(self) -> bool:
+        """Whether it was offered the host's own tools, and takes them."""
+        offered = self.options.host_tools and self._start.host is not None
+        return offered and self.server.capabilities.mcp_http
 
     def _servers(self) -> list[State]:
         endpoint = None

@@ -105,6 +105,7 @@ async def test_a_conversation_that_begins_without_its_turns_is_told_them(acp, ke
         "responseParts": [{"kind": "markdown", "id": "p", "content": "Ada did."}],
     }
     start = {"history": [told], "instructions": "Use the tools.", "preamble": "An aside."}
+    kept["can"] = {**CAN_ALL, "mcpCapabilities": {"http": True}}
     talk = await acp.talk(acp.agent(kept), start=start)
     await talk.say("go on")
     blocks = json.loads(await talk.say("told blocks"))
@@ -112,6 +113,16 @@ async def test_a_conversation_that_begins_without_its_turns_is_told_them(acp, ke
     first = json.loads(next(iter(stored(kept).values())))["turns"][0]["asked"]
     assert first.index("Use the tools.") < first.index("who wrote it?") < first.index("Ada did.")
     assert first.index("Ada did.") < first.index("An aside.") < first.index("go on")
+
+
+@pytest.mark.parametrize(("http", "offered"), [(False, True), (True, False)])
+@pytest_twisted.ensureDeferred
+async def test_of_the_hosts_tools_it_is_told_where_it_has_them_alone(acp, kept, http, offered):
+    kept["can"] = {**CAN_ALL, "mcpCapabilities": {"http": http}}
+    agent = acp.agent(kept, hostTools=offered)
+    talk = await acp.talk(agent, start={"instructions": "Use the tools."})
+    assert await talk.say("hello") == "hello"
+    assert "Use the tools." not in next(iter(stored(kept).values()))
 
 
 def stored(program):

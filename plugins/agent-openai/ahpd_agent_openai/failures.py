@@ -38,13 +38,14 @@ _OVERFLOW: Final = re.compile(
 )
 _NO_TOOLS: Final = re.compile(
     r"(?:not|n't) support (?:tool|function)|support tool use|tool[ _]use is not supported"
-    r"|tools? (?:is|are) not supported|--enable-auto-tool-choice",
+    r"|tools?['\"`]? (?:is|are) not supported|--enable-auto-tool-choice"
+    r"|(?:unsupported|unknown|unrecognized)\b[^.]{0,40}['\"`]tools['\"`]",
     re.IGNORECASE,
 )
 _NO_IMAGES: Final = re.compile(
     r"(?:not|n't) support (?:image|vision|multimodal)|image input is not supported"
     r"|support image input|image_url.{0,3} is only supported|unknown variant .{0,2}image_url"
-    r"|not a multimodal",
+    r"|not a multimodal|image(?:_url|s)?['\"`]? (?:is|are|parts are) not supported",
     re.IGNORECASE,
 )
 _NO_USAGE: Final = re.compile(r"stream_options|include_usage", re.IGNORECASE)

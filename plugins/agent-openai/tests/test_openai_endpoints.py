@@ -336,6 +336,22 @@ async def test_what_an_endpoint_refuses_is_left_out_from_then_on(bench):
     await chat.close()
 
 
+@pytest.mark.parametrize(
+    ("words", "without"),
+    [
+        ("'tools' is not supported: the chat template declares no tool-call format", "tools"),
+        ("Unsupported parameter: `tools`", "tools"),
+        ("tools are not supported by this model", "tools"),
+        ("'tool_choice' is not supported", None),
+        ("'image_url' is not supported by this model", "images"),
+        ("this line is not supported", None),
+    ],
+)
+def test_what_a_refusal_names_is_told_from_other_refusals(words, without):
+    failure = failures.of_status("The endpoint", 400, {"error": {"message": words}})
+    assert failure.without == without
+
+
 @pytest_twisted.ensureDeferred
 async def test_arguments_that_are_no_json_are_told_to_the_model_and_not_run(bench):
     ran = []

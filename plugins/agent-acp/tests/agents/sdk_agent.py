@@ -6,6 +6,7 @@ Anything else is said back.
 """
 
 import asyncio
+import uuid
 from typing import Any
 
 from acp import (
@@ -15,6 +16,7 @@ from acp import (
     LoadSessionResponse,
     NewSessionResponse,
     PromptResponse,
+    RequestError,
     SetSessionModeResponse,
     run_agent,
     text_block,
@@ -32,6 +34,9 @@ from acp.schema import (
     SessionModeState,
     ToolCallUpdate,
 )
+
+#: What the ids of its conversations begin with. It has every one there could be.
+MINE = "kept-"
 
 
 class SdkAgent(Agent):
@@ -61,9 +66,11 @@ class SdkAgent(Agent):
         self, cwd: str, mcp_servers: Any = None, **kwargs: Any
     ) -> NewSessionResponse:
         self.servers = mcp_servers
-        return NewSessionResponse(session_id="the-session", modes=self.modes())
+        return NewSessionResponse(session_id=f"{MINE}{uuid.uuid4()}", modes=self.modes())
 
     async def load_session(self, cwd: str, session_id: str, **kwargs: Any) -> LoadSessionResponse:
+        if not session_id.startswith(MINE):
+            raise RequestError.resource_not_found(session_id)
         await self.conn.session_update(session_id, update_user_message(text_block("asked")))
         await self.say(session_id, "answered")
         return LoadSessionResponse(modes=self.modes())

@@ -39,6 +39,7 @@ async def test_the_backend_contract_holds_on_the_sdk(reactor, sdk_program):
         asking=["ask"],
         config={"permissionMode": "code"},
         cuts=False,
+        keeps=False,
         bound=30,
     )
     await check_agent(lambda: sdk_program("sdk_agent.py"), contract)
@@ -76,9 +77,9 @@ async def test_a_person_is_asked(acp, sdk_program):
 @pytest_twisted.ensureDeferred
 async def test_a_loaded_conversation_is_read_and_gone_on_with(acp, sdk_program):
     agent = sdk_program("sdk_agent.py")
-    (turn,) = (await agent.read_conversation("the-session")).turns
+    (turn,) = (await agent.read_conversation("kept-session")).turns
     assert turn["message"]["text"] == "asked"
     assert turn["responseParts"][0]["content"] == "answered"
-    resume = ConversationPoint(conversation="the-session")
+    resume = ConversationPoint(conversation="kept-session")
     talk = await acp.talk(agent, start={"resume": resume, "history": [turn]})
     assert await talk.say("hello") == "hello"
