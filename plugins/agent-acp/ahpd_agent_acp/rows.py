@@ -170,7 +170,8 @@ _ROWS: Final = (
         description="The Amp coding agent, behind an ACP adapter",
         command="amp-acp",
         keys=("AMP_API_KEY",),
-        page="https://github.com/DaniPopes/amp-acp",
+        install=_npm("amp-acp"),
+        page="https://github.com/tao12345666333/amp-acp",
     ),
     Row(
         id="qwen",
