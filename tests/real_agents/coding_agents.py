@@ -46,7 +46,8 @@ class CodingAgent:
     """Whether it copies a conversation."""
     loses_what_is_young: bool = False
     """Whether a conversation is lost that is loaded in the minute of the clock in which it was
-    begun, or loaded last: the file it is read from is begun anew under the same name."""
+    begun: the file it is read from is begun anew under the same name. (One that was loaded once
+    is lost the next time: the file of that load holds nothing, and both are swept away.)"""
     reveals: str = ""
     """Its tool that has the model find a server's tools, which are not shown before."""
 

@@ -46,13 +46,12 @@ def programs(daemon):
 
 
 @pytest_twisted.ensureDeferred
-async def test_a_conversation_goes_on_after_the_program_and_after_the_daemon(
+async def test_a_conversation_goes_on_after_its_program_was_killed_in_a_turn(
     daemon, serving, figures
 ):
     await daemon.start()
     ann = await talk_in(daemon, await daemon.connect("ann", ROOT), serving.agent.id)
     assert text_of(await ann.say("REMEMBER salt")) == GREETED
-
     turn_id = await ann.begin("SLOW 300")
     await ann.probe.wait_for(lambda: "word3" in ann.answered(), PATIENCE, "some words")
     daemon.send_signal_to(programs(daemon)[0], signal.SIGKILL)
@@ -65,17 +64,24 @@ async def test_a_conversation_goes_on_after_the_program_and_after_the_daemon(
         turn = await ann.say("RECALL REMEMBER pepper")
     assert text_of(turn) == "I was told: salt, pepper"
 
+
+@pytest_twisted.ensureDeferred
+async def test_a_conversation_goes_on_after_a_restart_of_the_daemon(daemon, serving, figures):
+    await daemon.start()
+    ann = await talk_in(daemon, await daemon.connect("ann", ROOT), serving.agent.id)
+    assert text_of(await ann.say("REMEMBER salt")) == GREETED
+    await deferLater(daemon.reactor, 1)  # some write down what they did a little later
     await daemon.stop()
     await of_age(daemon, serving.agent)
     await daemon.start()
     ann = await talk_about(daemon, await daemon.connect("ann", ROOT), ann.session)
     with figures.taking(serving.agent.id, "go on after a restart"):
-        turn = await ann.say("RECALL")
+        turn = await ann.say("RECALL REMEMBER pepper")
     assert text_of(turn) == "I was told: salt, pepper"
-    assert len(ann.probe.plain_state(ann.chat)["turns"]) == 4
     path = daemon.work / "written later"
     await ann.allow_all(serving.agent.writing(path, "yes"))
     assert path.read_text().strip() == "yes"
+    assert len(ann.probe.plain_state(ann.chat)["turns"]) == 3
 
 
 @pytest_twisted.ensureDeferred
