@@ -41,7 +41,7 @@ class Opening(Served, Protocol):
 class Backend:
     """A chat's conversation, while it is open, and what it becomes next."""
 
-    __slots__ = ("_chat", "_host", "_world", "open", "stale")
+    __slots__ = ("_chat", "_host", "_trusted", "_world", "open", "stale")
 
     def __init__(self, world: Surroundings, chat: Opening) -> None:
         self._world = world
@@ -51,9 +51,12 @@ class Backend:
         """The conversation; None while none is open."""
         self.stale = False
         """Whether it is let go of before the next turn."""
+        self._trusted = True
 
     async def opened(self) -> IAgentChat:
         """The conversation, opened where it is not. Raises `AgentFailure`."""
+        if self._vouched_for_since():
+            self.stale = True
         await self.settled()
         if self.open is None:
             host = ChatHost(self._chat, self._world.offers)
@@ -64,6 +67,17 @@ class Backend:
                 raise
             self._host = host
         return self.open
+
+    def _vouched_for_since(self) -> bool:
+        """Whether somebody vouched for its folders once it was open, and it may begin again.
+
+        A backend that refuses what nobody vouches for asks about it as it is opened.
+        """
+        offers = self._world.offers
+        if self.open is None or self._trusted or offers is None:
+            return False
+        goes_on = self._chat.owner.agent.abilities.reopens or self._chat.kept.conversation is None
+        return goes_on and offers.trusted(folders_of(self._chat))
 
     def _start(self, host: ChatHost) -> ChatStart:
         chat = self._chat
@@ -89,11 +103,12 @@ class Backend:
         offers = self._world.offers
         if offers is None:
             return {}
+        self._trusted = offers.trusted(folders_of(self._chat))
         return {
             "instructions": offers.instructions(session),
             "mcp_servers": offers.mcp_servers(),
             "managed_settings": offers.managed_settings(),
-            "trusted": offers.trusted(folders_of(self._chat)),
+            "trusted": self._trusted,
         }
 
     def configure(self) -> None:
