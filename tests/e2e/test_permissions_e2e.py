@@ -353,6 +353,7 @@ async def test_a_grant_in_this_session_is_used_there_by_all_and_nowhere_else(des
     asked = await one.asked("a", "b")
     chosen = option_of(asked["a"], "`make …` in this Session")
     assert await seen.answers("a", True, chosen)
+    await ann.ping()  # who was told of it by now, too
     # What stands already stays with the person it was put to.
     assert list(one.open()) == ["b"]
     assert await one.answers("b", False)
