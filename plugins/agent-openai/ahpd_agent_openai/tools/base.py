@@ -1,7 +1,7 @@
 """What the tools have in common: how one is offered, checked and described."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from ahpd.interfaces import Permission, ToolEffects
@@ -83,6 +83,31 @@ class FileTool(Tool):
             inside=found.inside,
             target=found.real,
         )
+
+
+class ThreadedFileTool(FileTool):
+    """A tool about one file or folder, whose work is done in a thread and given up in time.
+
+    `run_blocking` does the work, and `seconds` is the clock that it is given up by.
+    """
+
+    doing: ClassVar[str]
+    """What it does to the path, ahead of its name: `Reading`."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        run_blocking: Callable[..., Awaitable[Any]],
+        seconds: Callable[[], float],
+    ) -> None:
+        super().__init__(workspace)
+        self._run_blocking = run_blocking
+        self._seconds = seconds
+
+    def described(self, arguments: Mapping[str, Any]) -> Described:
+        """See `ITool.described`."""
+        found = self.found(arguments)
+        return self.about(f"{self.doing} {self.workspace.shown(found.path)}", arguments, found)
 
 
 def shown_input(arguments: Mapping[str, Any]) -> str:

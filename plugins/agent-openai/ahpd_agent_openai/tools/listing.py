@@ -1,19 +1,18 @@
 """`list_files`: what is in a folder, or in the whole tree below it."""
 
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from ahpd.protocol.file_uris import shown
 from ahpd_agent_openai.tools.arguments import Argument
-from ahpd_agent_openai.tools.base import READS, FileTool
+from ahpd_agent_openai.tools.base import READS, ThreadedFileTool
 from ahpd_agent_openai.tools.files import as_approved, words_for
-from ahpd_agent_openai.tools.paths import Found, Workspace
+from ahpd_agent_openai.tools.paths import Found
 from ahpd_agent_openai.tools.tree.names import matches, patterns
 from ahpd_agent_openai.tools.tree.walking import SKIPPED, walk
 from ahpd_agent_openai.tools.values import (
     CallContext,
-    Described,
     ToolOutcome,
     ToolProblem,
     text_block,
@@ -26,12 +25,13 @@ MOST_ENTRIES: Final = 1000
 LONGEST_LISTING: Final = 20.0
 
 
-class ListFiles(FileTool):
+class ListFiles(ThreadedFileTool):
     """Lists a folder."""
 
     name = "list_files"
     title = "List Files"
     kind = "read"
+    doing = "Listing"
     effects = READS
     description = (
         "List what is in a folder: one path a line, folders with a / behind them, links with an @."
@@ -55,21 +55,6 @@ class ListFiles(FileTool):
             longest=1000,
         ),
     )
-
-    def __init__(
-        self,
-        workspace: Workspace,
-        run_blocking: Callable[..., Awaitable[Any]],
-        seconds: Callable[[], float],
-    ) -> None:
-        super().__init__(workspace)
-        self._run_blocking = run_blocking
-        self._seconds = seconds
-
-    def described(self, arguments: Mapping[str, Any]) -> Described:
-        """See `ITool.described`."""
-        found = self.found(arguments)
-        return self.about(f"Listing {self.workspace.shown(found.path)}", arguments, found)
 
     async def run(self, arguments: Mapping[str, Any], call: CallContext) -> ToolOutcome:
         """See `ITool.run`."""

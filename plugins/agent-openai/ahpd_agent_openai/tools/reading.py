@@ -2,19 +2,18 @@
 
 import io
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from typing import IO, Any, Final
 
 import attrs
 
 from ahpd_agent_openai.tools.arguments import Argument
-from ahpd_agent_openai.tools.base import READS, FileTool
+from ahpd_agent_openai.tools.base import READS, ThreadedFileTool
 from ahpd_agent_openai.tools.files import as_approved, open_to_read
-from ahpd_agent_openai.tools.paths import Found, Workspace
+from ahpd_agent_openai.tools.paths import Found
 from ahpd_agent_openai.tools.text_files import SNIFFED, Encoding, NotText, encoding_of
 from ahpd_agent_openai.tools.values import (
     CallContext,
-    Described,
     ToolOutcome,
     ToolProblem,
     text_block,
@@ -45,12 +44,13 @@ class Part:
     """How many of its lines are not there in full."""
 
 
-class ReadFile(FileTool):
+class ReadFile(ThreadedFileTool):
     """Reads a part of a text file."""
 
     name = "read_file"
     title = "Read File"
     kind = "read"
+    doing = "Reading"
     effects = READS
     description = (
         "Read a text file. Lines are given as they are, without numbers; a notice says which"
@@ -78,21 +78,6 @@ class ReadFile(FileTool):
             most=MOST_LINES,
         ),
     )
-
-    def __init__(
-        self,
-        workspace: Workspace,
-        run_blocking: Callable[..., Awaitable[Any]],
-        seconds: Callable[[], float],
-    ) -> None:
-        super().__init__(workspace)
-        self._run_blocking = run_blocking
-        self._seconds = seconds
-
-    def described(self, arguments: Mapping[str, Any]) -> Described:
-        """See `ITool.described`."""
-        found = self.found(arguments)
-        return self.about(f"Reading {self.workspace.shown(found.path)}", arguments, found)
 
     async def run(self, arguments: Mapping[str, Any], call: CallContext) -> ToolOutcome:
         """See `ITool.run`."""
