@@ -14,11 +14,21 @@ from twisted.logger import Logger
 from zope.interface import implementer
 
 from ahpd.interfaces.permissions import IJudge, Question, Verdict
-from ahpd.permissions import options
 from ahpd.permissions.edits import always_checked, is_hidden_at_home, patterns_approve
 from ahpd.permissions.looking import Look, directly
 from ahpd.permissions.managed import ManagedPermissions
-from ahpd.permissions.options import Offer, Wish
+from ahpd.permissions.options import (
+    Offer,
+    Wish,
+    for_commands,
+    for_host,
+    for_line,
+    for_path,
+    for_the_tool,
+    leaving_the_sandbox,
+    once_alone,
+    with_wishes,
+)
 from ahpd.permissions.paths import Links, PathSubject, glob_of
 from ahpd.permissions.patience import OutOfTime, Patience
 from ahpd.permissions.rules import EDIT, Named, RuleLists, allowed, named, parsed, rules_of
@@ -83,10 +93,10 @@ class Judge:
         try:
             return self._judged(self._case(question))
         except OutOfTime as reason:
-            return _asked(str(reason), options.once_alone())
+            return _asked(str(reason), once_alone())
         except Exception:  # whatever went wrong, a person can still decide
             _log.failure("judging a question about {tool}", tool=question.tool)
-            return _asked("it could not be judged", options.once_alone())
+            return _asked("it could not be judged", once_alone())
 
     # -- what is judged ---------------------------------------------------------------
 
@@ -141,10 +151,10 @@ class Judge:
         if refused is not None:
             return Verdict(decision="deny", because=refused)
         if case.question.permission.sandbox_bypass:
-            return _asked("it asks to leave its sandbox", options.leaving_the_sandbox())
+            return _asked("it asks to leave its sandbox", leaving_the_sandbox())
         managed = self._managed_ask(case)
         if managed is not None:
-            return _asked(managed, options.once_alone())
+            return _asked(managed, once_alone())
         if unclear is not None:
             return self._offered(case, unclear)
         everything = self._everything(case)
@@ -253,7 +263,7 @@ class Judge:
         wishes = _wishes(case)
         if wishes is None:
             given = case.question.options
-            return _asked(because, options.for_the_tool(case.question.tool, given))
+            return _asked(because, for_the_tool(case.question.tool, given))
 
         def fulfilled(rules: Sequence[str]) -> bool:
             """A grant that would not have answered this question is not offered."""
@@ -264,7 +274,7 @@ class Judge:
             except OutOfTime:
                 return False
 
-        return _asked(because, options.with_wishes(wishes, fulfilled))
+        return _asked(because, with_wishes(wishes, fulfilled))
 
 
 def _directory(question: Question) -> str | None:
@@ -299,16 +309,16 @@ def _wishes(case: _Case) -> list[Wish] | None:
         if len(subject.reading.line) > MOST_BYTES:
             return []
         if subject.reading.because is None:
-            return options.for_commands(tuple(subject.unapproved), subject.asked_about)
-        return options.for_line(subject.reading.line)
+            return for_commands(tuple(subject.unapproved), subject.asked_about)
+        return for_line(subject.reading.line)
     if isinstance(subject, UrlSubject):
-        return [] if subject.url is None else options.for_host(subject.url.origin, subject.url.host)
+        return [] if subject.url is None else for_host(subject.url.origin, subject.url.host)
     if isinstance(subject, PathSubject):
         if subject.paths is None:
             return []
         others = len(set(case.question.permission.more_paths) - {subject.paths[0]})
         globs = [_as_glob(each, case.links) for each in subject.paths]
-        return options.for_path(case.kind, subject.paths[0], others, globs)
+        return for_path(case.kind, subject.paths[0], others, globs)
     return None
 
 
