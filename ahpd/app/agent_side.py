@@ -24,6 +24,7 @@ from ahpd.interfaces import (
     ISignedInChat,
     ToolCallContext,
 )
+from ahpd.interfaces.http import Response, text_response
 from ahpd.mcp.resource import ToolsResource, admitted
 from ahpd.mcp.servers import PREFIX, ToolsServers
 from ahpd.protocol import State
@@ -35,7 +36,7 @@ from ahpd.tools.own import own_tools
 from ahpd.tools.registry import ToolRegistry
 from ahpd.transports.admission import Guard
 from ahpd.transports.head import RequestHead
-from ahpd.transports.http import Response, Router, text_response
+from ahpd.transports.http import Router
 
 
 @attrs.define(eq=False)

@@ -14,6 +14,7 @@ import attrs
 from zope.interface import Attribute, Interface
 
 from ahpd.interfaces.agents import Finding, IAgent
+from ahpd.interfaces.extensions import IViewHandle
 from ahpd.interfaces.resources import IResources
 from ahpd.interfaces.terminals import IHostTerminals
 from ahpd.protocol import State
@@ -67,6 +68,8 @@ class EnginePorts:
     terminals: IHostTerminals | None = None
     version: str = ""
     """This host's version, for a handshake."""
+    view: IViewHandle | None = None
+    """Shows this agent's views; None where nobody could see them."""
 
 
 @attrs.frozen(kw_only=True)

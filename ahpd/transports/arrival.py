@@ -17,9 +17,10 @@ from twisted.internet.protocol import Protocol, connectionDone
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from ahpd.interfaces.http import Response, text_response
 from ahpd.transports.admission import redact
 from ahpd.transports.head import MAX_HEAD, BadHead, RequestHead, could_begin, parse_head
-from ahpd.transports.http import OneRequestChannel, Response, text_response
+from ahpd.transports.http import OneRequestChannel
 from ahpd.transports.websocket_protocol import set_no_delay
 from ahpd.transports.websocket_settings import WebSocketSettings
 

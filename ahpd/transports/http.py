@@ -6,10 +6,8 @@ says ("What is served outside the protocol"): 401 where the handshake would refu
 its token, 426 where it would admit it, both readable by a page of any origin.
 """
 
-import json
 from collections.abc import Awaitable, Callable, Sequence
 from http import HTTPStatus
-from typing import Any
 from urllib.parse import unquote_to_bytes
 
 import attrs
@@ -20,6 +18,7 @@ from twisted.python.failure import Failure
 from twisted.web import http, resource, server
 from twisted.web.iweb import IRequest
 
+from ahpd.interfaces.http import Response, json_response, text_response
 from ahpd.transports.admission import Guard, Policy, Refused, redact
 from ahpd.transports.head import RequestHead
 
@@ -30,41 +29,6 @@ _PREFLIGHT = (
     ("Access-Control-Allow-Headers", "Authorization"),
     ("Access-Control-Max-Age", "600"),
 )
-
-
-@attrs.frozen
-class Response:
-    """An HTTP answer: a status, a body and its headers (`Content-Length` is added)."""
-
-    status: int
-    body: bytes = b""
-    headers: tuple[tuple[str, str], ...] = ()
-
-    def encoded(self, head_only: bool = False) -> bytes:
-        """The answer's bytes, saying that the connection closes after it."""
-        try:
-            phrase = HTTPStatus(self.status).phrase
-        except ValueError:
-            phrase = ""
-        lines = [f"HTTP/1.1 {self.status} {phrase}"]
-        lines += [f"{name}: {value}" for name, value in self.headers]
-        if self.status != HTTPStatus.NO_CONTENT:
-            lines.append(f"Content-Length: {len(self.body)}")
-        lines += ["Connection: close", "", ""]
-        return "\r\n".join(lines).encode("latin-1") + (b"" if head_only else self.body)
-
-
-def text_response(status: int, words: str, headers: Sequence[tuple[str, str]] = ()) -> Response:
-    """An answer of one line of text."""
-    kind = ("Content-Type", "text/plain; charset=utf-8")
-    return Response(status, f"{words}\n".encode(), (kind, *headers))
-
-
-def json_response(status: int, value: Any, headers: Sequence[tuple[str, str]] = ()) -> Response:
-    """An answer of one JSON value."""
-    kind = ("Content-Type", "application/json")
-    body = json.dumps(value, separators=(",", ":")).encode()
-    return Response(status, body, (kind, ("Cache-Control", "no-store"), *headers))
 
 
 def refusal_response(refused: Refused) -> Response:

@@ -25,17 +25,11 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from ahpd.interfaces import IPeerFactory
+from ahpd.interfaces.http import Response, text_response
 from ahpd.transports.admission import Policy
 from ahpd.transports.arrival import Arrival, address_text, websocket_problem
 from ahpd.transports.head import RequestHead
-from ahpd.transports.http import (
-    OneRequestChannel,
-    Response,
-    Router,
-    RouteSite,
-    refusal_response,
-    text_response,
-)
+from ahpd.transports.http import OneRequestChannel, Router, RouteSite, refusal_response
 from ahpd.transports.turn import Turn
 from ahpd.transports.websocket_protocol import GOING_AWAY, ServerConnection, autobahn_options
 from ahpd.transports.websocket_settings import WebSocketSettings

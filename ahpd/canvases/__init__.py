@@ -1,0 +1,1 @@
+"""Canvases: pages that plugins draw on chats."""

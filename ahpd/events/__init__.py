@@ -1,0 +1,1 @@
+"""Events: what happens, told to plugins in order."""

@@ -1,0 +1,1 @@
+"""Channels and commands under `x-` names, and the operations of their rows."""

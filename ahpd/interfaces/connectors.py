@@ -1,0 +1,140 @@
+"""Adapters, and the connectors people make of them.
+
+An adapter is the form a person fills in and what a connector made of it can do; the host
+keeps the connectors. Source: PLUGINS.txt, "An adapter of your own", "An action offered as a tool".
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import attrs
+
+from ahpd.interfaces.extensions import IViewHandle
+from ahpd.protocol import State
+
+
+@attrs.frozen(kw_only=True)
+class Connector:
+    """One connector as its adapter is handed it: every secret read back."""
+
+    id: str
+    adapter: str
+    owner: str
+    """`host`, `team:<id>` or `user:<id>`."""
+    title: str | None = None
+    config: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
+
+
+@attrs.frozen(kw_only=True)
+class Capability:
+    """What a connector of an adapter (or an agent of an engine) can do."""
+
+    type: str
+    """`receive`, `command`, `action`, `models` or `view`; another is shown by its title."""
+    name: str
+    title: str
+    description: str = ""
+    input: State | None = None
+    """Of an action: the JSON Schema of what it takes."""
+    path: str | None = None
+    """Of `receive`: where its connectors receive, `{id}` standing for the connector's."""
+
+
+@attrs.frozen(kw_only=True)
+class ActionCall:
+    """Where an action runs."""
+
+    files: Path | None = None
+    """Where the calling session keeps its attachments; None where it has no folder."""
+    set_content: Callable[[Sequence[State]], None] | None = None
+    """Replaces what the running call has produced so far (schema: ToolResultContent)."""
+
+
+@attrs.frozen(kw_only=True)
+class Check:
+    """Whether a connector works, as its service answered."""
+
+    result: Literal["ok", "denied", "unreachable", "failed"]
+    message: str = ""
+
+
+@attrs.frozen(kw_only=True)
+class Endpoint:
+    """Where the models of a connector are called."""
+
+    endpoint: str
+    accepts: Sequence[str]
+    """Dialects: `openai-chat`, `anthropic-messages`, `rerank` ..."""
+    key: str | None = attrs.field(default=None, repr=False)
+    paths: Mapping[str, str] = attrs.field(factory=dict)
+    prefix: str | None = None
+
+
+@attrs.frozen(kw_only=True)
+class CodeSignIn:
+    """A person signs in on a page and pastes the code it shows."""
+
+    title: str
+    field: str
+    """The secret field of the schema it fills."""
+    url: Callable[[str, str], str]
+    """`url(challenge, state)`: where a person signs in; the challenge is S256."""
+    exchange: Callable[[str, str], Awaitable[str]]
+    """`exchange(code, verifier)`: the value of `field`."""
+
+
+@attrs.frozen(kw_only=True)
+class DeviceCode:
+    """A sign-in that waits for an approval on another device."""
+
+    code: str
+    """What a person types there."""
+    url: str
+    expires: float
+    """Seconds until it is no good any more."""
+    interval: float
+    """Seconds between two polls."""
+    handle: str = attrs.field(repr=False)
+    """Names it to the vendor: a credential, sent to nobody else."""
+
+
+@attrs.frozen(kw_only=True)
+class DeviceSignIn:
+    """A person approves a code on another device."""
+
+    title: str
+    field: str
+    """The secret field of the schema it fills, among others."""
+    start: Callable[[], Awaitable[DeviceCode]]
+    poll: Callable[[str], Awaitable[Mapping[str, Any] | float]]
+    """`poll(handle)`: every field the approval fills, or how many seconds to wait. Raises when
+    it was refused."""
+    account: str | None = None
+    """The plain field the account is written to."""
+    switch_account: bool = False
+    """Whether a second sign-in may answer another account."""
+
+
+@attrs.frozen(kw_only=True)
+class Adapter:
+    """A kind of connector. Optional members that are None are what it does not do."""
+
+    name: str
+    """A slug, unique on a host; what a connector records as its `adapter`."""
+    title: str
+    schema: State
+    """The JSON Schema of a connector's `config`; a credential in it says `secret: true`."""
+    open: Callable[[Connector, IViewHandle], Any]
+    """Begin to answer for one connector; answers (or awaits) what stops it again, or None."""
+    description: str = ""
+    capabilities: Sequence[Capability] = ()
+    icons: Sequence[State] = ()
+    run: Callable[[Connector, str, Mapping[str, Any], ActionCall], Awaitable[Any]] | None = None
+    """Runs one action by its name; what it answers is the tool's answer."""
+    check: Callable[[Connector], Awaitable[Check]] | None = None
+    """A call that needs the connector's key."""
+    provider: Callable[[Connector], Endpoint] | None = None
+    models: Callable[[Connector], Awaitable[Sequence[State]]] | None = None
+    """Rows of what it serves: `{id, name?, context_length?, pricing?}`."""
+    sign_in: CodeSignIn | DeviceSignIn | None = None

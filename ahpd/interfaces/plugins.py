@@ -1,0 +1,388 @@
+"""What a plugin is handed, and what it may hand back.
+
+A plugin is a module with `apply(host, options)`; `host` is `IPluginHost`. Source: PLUGINS.txt,
+whole; docs/plugins.md is the author's guide.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+from twisted.application.service import IService
+from twisted.web.resource import IResource
+from zope.interface import Attribute, Interface
+
+from ahpd.interfaces.agents import IAgent
+from ahpd.interfaces.connectors import Adapter
+from ahpd.interfaces.engines import IEngine
+from ahpd.interfaces.extensions import Alert, Channel, IChannelHandle, Method
+from ahpd.interfaces.http import RouteHandler
+from ahpd.interfaces.later_ports import ChangesetHandler
+from ahpd.interfaces.record_store import IRecords
+from ahpd.interfaces.tools import HostTool
+from ahpd.interfaces.tunnels import TunnelKind
+from ahpd.protocol import State
+
+
+class PluginError(Exception):
+    """Something a plugin did that it may not do, in one line that names it."""
+
+
+@attrs.frozen
+class Owned:
+    """Something a plugin registered, and whose it is."""
+
+    plugin: str
+    value: Any
+
+
+@attrs.frozen(kw_only=True)
+class ConfigQuery:
+    """What somebody typed into a picker of a session's form."""
+
+    query: str = ""
+    provider: str | None = None
+    working_directory: str | None = None
+    """A URI."""
+    config: Mapping[str, Any] = attrs.field(factory=dict)
+    """The other answers of the form."""
+
+
+#: Answers a picker: rows of `{value, label, description?}`.
+ConfigCompleter = Callable[[ConfigQuery], Awaitable[Sequence[State]] | Sequence[State]]
+
+
+@attrs.frozen(kw_only=True)
+class SessionConfigKey:
+    """One setting clients draw on every session."""
+
+    key: str
+    schema: State
+    """Schema: SessionConfigPropertySchema."""
+    completer: ConfigCompleter | None = None
+    """Answers its values as somebody types: the key is `enumDynamic` then."""
+
+
+@attrs.frozen(kw_only=True)
+class ProviderConfiguration:
+    """A provider's settings at the top of the root configuration."""
+
+    provider: str
+    title: str
+    properties: Mapping[str, State]
+    """Root configuration keys by name, each with its schema and its `default`."""
+    settings: Sequence[State]
+    """The page a client draws, in its order."""
+    description: str = ""
+    configuration_file: str | None = None
+
+
+@attrs.frozen(kw_only=True)
+class ChangesetOperations:
+    """One feature area's operations on changesets, beside the change source's own."""
+
+    operations: Callable[..., Sequence[State]]
+    """`operations(directory, session, scope, context)`: what to advertise."""
+    handlers: Mapping[str, ChangesetHandler]
+    """What runs each, by its id."""
+
+
+@attrs.frozen(kw_only=True)
+class TriggerType:
+    """A type of event an automation may be saved with."""
+
+    type: str
+    title: str
+    events: Sequence[State]
+    """`{id, title, description?}`, at least one; no two with one id."""
+    description: str = ""
+    config_schema: State | None = None
+
+
+@attrs.frozen(kw_only=True)
+class PreambleAsk:
+    """A chat a person or a tool is opening."""
+
+    session: str
+    chat: str
+    origin: State | None = None
+    """Where it was made from another chat (schema: ChatOrigin)."""
+    chats: Sequence[State] = ()
+    """The session's other chats (schema: ChatSummary)."""
+
+
+#: Text put before the first turn of a chat, or None for none.
+Preamble = Callable[[PreambleAsk], Awaitable[str | None] | str | None]
+
+
+@attrs.frozen(kw_only=True)
+class SessionRequest:
+    """A session a plugin starts, for an owner."""
+
+    owner: str
+    """`user:<id>`, or `root:<host>`."""
+    provider: str | None = None
+    working_directory: str | None = None
+    """A path or a `file:` URI."""
+    config: Mapping[str, Any] = attrs.field(factory=dict)
+    model: State | None = None
+    """Schema: ModelSelection; it rides on the first turn."""
+    title: str | None = None
+    prompt: str | None = None
+    """The first turn; None opens it with nobody speaking. A blank one is refused."""
+
+
+@attrs.frozen(kw_only=True)
+class ChatRequest:
+    """One more chat of a session."""
+
+    provider: str | None = None
+    """The backend of this chat alone; None is the session's own."""
+    config: Mapping[str, Any] = attrs.field(factory=dict)
+    model: str | None = None
+    title: str | None = None
+    prompt: str | None = None
+
+
+class IConnectionToHost(Interface):
+    """A plugin's end of a connection to its own host."""
+
+    async def request(method: str, params: State) -> Any:
+        """Ask; the result. Raises `RpcError`."""
+
+    def notify(method: str, params: State) -> None:
+        """Say."""
+
+    def on_message(handler: Callable[[State], object]) -> None:
+        """Have `handler` told of every message of the host's that answers no request."""
+
+    def close() -> None:
+        """Hang up. Again is no error."""
+
+
+class IPluginContext(Interface):
+    """What a plugin may read and not change."""
+
+    id: str = Attribute("The plugin's id.")
+    path: Path = Attribute("The first directory the host serves.")
+    paths: Sequence[Path] = Attribute("Every directory the host serves.")
+    version: str = Attribute("The version of ahpd that runs.")
+    host_name: str = Attribute("What this host is called.")
+    config_dir: Path = Attribute("The folder the daemon keeps its configuration in.")
+    reactor: Any = Attribute("The reactor: clock, processes, connections.")
+
+    def log(line: str) -> None:
+        """One line of the daemon's log."""
+
+    def say(line: str) -> None:
+        """One line of what the daemon announces; one that comes after the announcement is logged."""
+
+
+class IPluginHost(IPluginContext):
+    """The host as a plugin's `apply` is handed it.
+
+    `register_*` is there until `apply` returned and raises `PluginError` from then on; what is
+    marked *later* is there from the event `listening` on and raises `PluginError` before.
+    """
+
+    texts: Any = Attribute("The catalogs of text the plugin ships, by locale (`translated`).")
+    installed: Path | None = Attribute("Where `install` puts packages; None without a folder.")
+
+    # -- contributions -------------------------------------------------------------
+
+    def register_agent(agent: IAgent) -> None:
+        """Offer an agent; a second one with its provider refuses the start."""
+
+    def register_engine(engine: IEngine) -> None:
+        """Offer an engine, of which agents are made as records."""
+
+    def register_tool(tool: HostTool) -> None:
+        """Offer a tool to every session's model."""
+
+    def register_session_config(
+        key: str, schema: State, completer: ConfigCompleter | None = None
+    ) -> None:
+        """Add a setting to every session; with `completer` it is a picker."""
+
+    def register_provider_configuration(registration: ProviderConfiguration) -> None:
+        """Add a provider's settings to the root configuration."""
+
+    def register_resource_provider(scheme: str, provider: Any) -> None:
+        """Serve a URI scheme (`IResourceProvider` and what more it provides)."""
+
+    def register_channel(scheme: str, channel: Channel) -> IChannelHandle:
+        """Serve a channel under an `x-` scheme."""
+
+    def register_method(name: str, method: Method) -> None:
+        """Serve a command under an `x-` name."""
+
+    def register_adapter(adapter: Adapter) -> None:
+        """Offer a kind of connector."""
+
+    def register_tunnel_kind(kind: TunnelKind) -> None:
+        """Offer a kind of tunnel."""
+
+    def register_trigger_type(definition: TriggerType) -> None:
+        """Offer a type of event that automations may watch."""
+
+    def register_changeset_operations(contribution: ChangesetOperations) -> None:
+        """Offer operations on changesets."""
+
+    def register_chat_preamble(preamble: Preamble) -> None:
+        """Put text before the first turn of each chat that is opened."""
+
+    def register_session_meta(key: str, read: Callable[[str], Any]) -> None:
+        """Add a key to every session's `_meta`; `read(session)` answers at once, None for none."""
+
+    def register_grants(
+        subject: str, title: str, operations: Sequence[str], description: str = ""
+    ) -> None:
+        """Name operations a grant may name."""
+
+    def register_route(handler: RouteHandler | IResource) -> None:
+        """Serve `/plugins/<id>/` over HTTP; the handler authenticates its own callers."""
+
+    def register_service(service: IService) -> None:
+        """Start `service` once the host listens; it is stopped, and awaited, with the plugin."""
+
+    def register_close(close: Callable[[], Any]) -> None:
+        """Call (and await) `close` when the plugin goes, in the order they were registered."""
+
+    # -- ports, each a singleton: `replace` takes one over -------------------------------
+
+    def register_resources(provider: Any, replace: bool = False) -> None:
+        """Serve `file:`."""
+
+    def register_terminals(terminals: Any, replace: bool = False) -> None:
+        """Start the programs of terminals (`ITerminals`)."""
+
+    def register_sessions(store: Any, replace: bool = False) -> None:
+        """Keep sessions (`ISessionStore`)."""
+
+    def register_vault(vault: Any, replace: bool = False) -> None:
+        """Keep secrets (`IVault`)."""
+
+    def register_records(store: Any, replace: bool = False) -> None:
+        """Keep every plugin's records (`IRecordStore`)."""
+
+    def register_command_parser(split: Any, replace: bool = False) -> None:
+        """Split shell lines before rules match them (`CommandParser`)."""
+
+    def register_bindings(read: Any, replace: bool = False) -> None:
+        """Say which connectors a session may use (`Bindings`)."""
+
+    def register_changes(source: Any, replace: bool = False) -> None:
+        """`IChangeSource`."""
+
+    def register_directories(facts: Any, replace: bool = False) -> None:
+        """`IDirectoryFacts`."""
+
+    def register_worktrees(worktrees: Any, replace: bool = False) -> None:
+        """`IWorktrees`."""
+
+    def register_github(pull_requests: Any, replace: bool = False) -> None:
+        """`IPullRequests`."""
+
+    def register_automations(store: Any, replace: bool = False) -> None:
+        """`IAutomationStore`."""
+
+    def register_diagnostics(diagnostics: Any, replace: bool = False) -> None:
+        """`IDiagnostics`."""
+
+    def register_computers(computers: Any, replace: bool = False) -> None:
+        """`IComputers`."""
+
+    def register_containers(containers: Any, replace: bool = False) -> None:
+        """`IContainers`."""
+
+    def register_usage(usage: Any, replace: bool = False) -> None:
+        """`IUsageStore`."""
+
+    def register_policies(policies: Any, replace: bool = False) -> None:
+        """`IPolicies`."""
+
+    # -- events --------------------------------------------------------------------
+
+    def on(event: str, handler: Callable[[Mapping[str, Any], IPluginContext], Any]) -> None:
+        """Call (and await) `handler(event, context)` at each `event`, in the order of registration."""
+
+    # -- what a plugin shows of itself ---------------------------------------------------
+
+    def problem(line: str) -> None:
+        """One item of the plugin's own that it dropped."""
+
+    def alert(alert: Alert) -> None:
+        """Show an alert on the plugin's row; the oldest of more than 50 goes."""
+
+    def clear_alert(ref: str) -> None:
+        """Take the alert with this ref away."""
+
+    def show_view(view: State, surface: str = "main") -> None:
+        """See `IViewHandle.show_view`."""
+
+    def set_view_data(path: str, value: Any, surface: str = "main") -> None:
+        """See `IViewHandle.set_view_data`."""
+
+    def clear_view(surface: str = "main") -> None:
+        """See `IViewHandle.clear_view`."""
+
+    # -- what it may ask --------------------------------------------------------------
+
+    def parse_yaml(text: str) -> Any:
+        """A YAML text as JSON values. Raises `ValueError`."""
+
+    def stringify_yaml(value: Any) -> str:
+        """A JSON value as YAML that `parse_yaml` reads back the same."""
+
+    def records(name: str, body: str | None = None) -> IRecords:
+        """A collection of the host's record store. Its calls wait until the host is built."""
+
+    async def secret(name: str, *, team: str | None = None, owner: str | None = None) -> str:
+        """See `ISecrets.read`. Raises `SecretFailure`."""
+
+    async def install(requirement: str) -> Mapping[str, str]:
+        """Install one package into `installed`: `{"version": ...}` or `{"error": ...}`."""
+
+    def connect() -> IConnectionToHost:
+        """*Later.* A connection to this host, as `plugin:<id>` with the entry's grants."""
+
+    async def start_session(request: SessionRequest) -> str:
+        """*Later.* Start a session; its URI. Raises `RpcError`."""
+
+    async def start_chat(session: str, request: ChatRequest) -> str:
+        """*Later.* Start a chat in a session; its URI. Raises `RpcError`."""
+
+    async def session_kept(session: str) -> bool:
+        """*Later.* Whether this host keeps a session."""
+
+    async def session_owner(session: str) -> str | None:
+        """*Later.* Whose it is; None where nobody's."""
+
+    def session_meta_changed(session: str) -> None:
+        """*Later.* What `register_session_meta` answers for this session is another value now."""
+
+    async def open_canvas(chat: str, state: State) -> str:
+        """*Later.* Show a canvas on a chat (schema: CanvasState); its channel."""
+
+    def update_canvas(canvas: str, state: State) -> None:
+        """*Later.* Replace the state of a canvas this plugin opened."""
+
+    def close_canvas(canvas: str) -> None:
+        """*Later.* Take a canvas off its chat; one that is gone is no error."""
+
+    async def record_usage(entry: State) -> None:
+        """Keep a usage entry; a host without a usage store keeps none."""
+
+    def fire_trigger(
+        type: str,  # noqa: A002
+        event: str,
+        data: Mapping[str, Any] | None = None,
+        owner: str | None = None,
+    ) -> None:
+        """*Later.* An event of a trigger type this plugin registered happened."""
+
+    def run_automation(
+        automation: str, data: Mapping[str, Any] | None = None, owner: str | None = None
+    ) -> None:
+        """*Later.* Start one automation, by its id or its URI."""

@@ -1,0 +1,1 @@
+"""Plugins: found, checked, loaded, folded into the host, and taken out again."""

@@ -1,0 +1,1 @@
+"""Collections of records: Markdown and JSON files a person may edit, and memory."""

@@ -1,0 +1,1 @@
+"""Tunnels: records of kinds that plugins register."""

@@ -1,0 +1,1 @@
+"""The vault: secrets by name, kept for this user alone."""

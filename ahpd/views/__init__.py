@@ -1,0 +1,1 @@
+"""Views: small A2UI surfaces, checked before anybody is sent one."""
