@@ -58,7 +58,7 @@ from ahpd.sessions.service import SessionsService
 from ahpd.stores.chosen import make_store
 from ahpd.terminals.service import TerminalsService
 from ahpd.threads import in_thread
-from ahpd.transports.http import Router
+from ahpd.transports.http import HostRouter
 from ahpd.transports.recorder import WireLog
 from ahpd.transports.stdio import StdioTransport
 from ahpd.transports.websocket import WebSocketListener
@@ -89,7 +89,7 @@ class Routes(Service):
 
     name = "routes"
 
-    def __init__(self, router: Router) -> None:
+    def __init__(self, router: HostRouter) -> None:
         self.router = router
 
     def stopService(self) -> None:
@@ -225,7 +225,7 @@ class Built:
 def _listening(ground: Ground, built: Built) -> Host:
     """The tree of services, each standing on the ones before it, and the ways in."""
     settings, reactor = ground.settings, ground.reactor
-    router = Router(NAME, __version__, SUPPORTED)
+    router = HostRouter(NAME, __version__, SUPPORTED)
     upkeep = StoreUpkeep(ground.kept, ground.scheduler)
     services: list[Service] = [ground.scheduler, upkeep, ground.store]
     peers: IPeerFactory = built.hub

@@ -31,6 +31,11 @@ _PREFLIGHT = (
 )
 
 
+def not_found() -> Response:
+    """The answer where nothing is served."""
+    return text_response(HTTPStatus.NOT_FOUND, "nothing is served here")
+
+
 def refusal_response(refused: Refused) -> Response:
     """The answer to a request that is not let in; only a 401 is readable by any page."""
     readable = (_CORS,) if refused.status == HTTPStatus.UNAUTHORIZED else ()
@@ -57,22 +62,13 @@ class Route:
 
 
 class Router:
-    """The routes of one listener. The longest prefix that a path is at or under takes it.
+    """The routes of one listener. The longest prefix that a path is at or under takes it."""
 
-    Ships `/health` (200 `{"status":"ok"}`, 503 `{"status":"draining"}` once `draining`
-    is set; open to any caller that names this host) and `/version` (with the token).
-    """
+    #: Whether the listener serves the protocol beside its routes.
+    serves_protocol = True
 
-    def __init__(self, name: str, version: str, protocol_versions: Sequence[str]) -> None:
-        self.draining = False
-        self._about = {
-            "name": name,
-            "version": version,
-            "protocolVersions": list(protocol_versions),
-        }
+    def __init__(self) -> None:
         self._routes: dict[bytes, Route] = {}
-        self.register("/health", self._health, methods=("GET", "HEAD"))
-        self.register("/version", self._version, guard=Guard.TOKEN, methods=("GET", "HEAD"))
 
     def register(
         self,
@@ -115,6 +111,9 @@ class Router:
     def answer(self, head: RequestHead, policy: Policy) -> Route | Response:
         """The route that serves a plain HTTP request, or the answer it is given at once."""
         route = self.match(head.path)
+        if route is None and not self.serves_protocol:
+            refused = policy.check(head, Guard.HOST)
+            return refusal_response(refused) if refused else not_found()
         if head.method == b"OPTIONS" and (route is None or (route.methods and not route.admit)):
             return self._options(head, policy, route)
         refused = policy.check(head, Guard.TOKEN if route is None else route.guard)
@@ -138,6 +137,25 @@ class Router:
         methods = ("GET", "HEAD") if route is None else route.methods
         return Response(204, b"", (("Allow", ", ".join((*methods, "OPTIONS"))), *_PREFLIGHT))
 
+
+class HostRouter(Router):
+    """The routes of the host's own listener.
+
+    Ships `/health` (200 `{"status":"ok"}`, 503 `{"status":"draining"}` once `draining`
+    is set; open to any caller that names this host) and `/version` (with the token).
+    """
+
+    def __init__(self, name: str, version: str, protocol_versions: Sequence[str]) -> None:
+        super().__init__()
+        self.draining = False
+        self._about = {
+            "name": name,
+            "version": version,
+            "protocolVersions": list(protocol_versions),
+        }
+        self.register("/health", self._health, methods=("GET", "HEAD"))
+        self.register("/version", self._version, guard=Guard.TOKEN, methods=("GET", "HEAD"))
+
     async def _health(self, request: IRequest) -> Response:
         if self.draining:
             return json_response(503, {"status": "draining"}, (_CORS,))
@@ -145,6 +163,12 @@ class Router:
 
     async def _version(self, request: IRequest) -> Response:
         return json_response(200, self._about, (_CORS,))
+
+
+class RoutesRouter(Router):
+    """The routes of a listener that serves nothing else: what no route takes is a 404."""
+
+    serves_protocol = False
 
 
 class OneRequestChannel(http.HTTPChannel):

@@ -29,7 +29,13 @@ from ahpd.interfaces.http import Response, text_response
 from ahpd.transports.admission import Policy
 from ahpd.transports.arrival import Arrival, address_text, websocket_problem
 from ahpd.transports.head import RequestHead
-from ahpd.transports.http import OneRequestChannel, Router, RouteSite, refusal_response
+from ahpd.transports.http import (
+    OneRequestChannel,
+    Router,
+    RouteSite,
+    not_found,
+    refusal_response,
+)
 from ahpd.transports.turn import Turn
 from ahpd.transports.websocket_protocol import GOING_AWAY, ServerConnection, autobahn_options
 from ahpd.transports.websocket_settings import WebSocketSettings
@@ -226,6 +232,9 @@ class WebSocketListener(Service):
                 waiter.callback(None)
 
     def open_websocket(self, head: RequestHead) -> ServerConnection | Response:
+        if not self._router.serves_protocol:
+            answer = self._router.answer(head, self._policy)
+            return answer if isinstance(answer, Response) else not_found()
         refused = self._policy.check(head)
         if refused is not None:
             return refusal_response(refused)

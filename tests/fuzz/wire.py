@@ -14,7 +14,7 @@ from ahpd.config.settings import Settings
 from ahpd.testing.agents import ScriptedAgent
 from ahpd.testing.terminals import ScriptedTerminals
 from ahpd.transports.admission import Policy
-from ahpd.transports.http import Router
+from ahpd.transports.http import HostRouter
 from ahpd.transports.websocket import WebSocketListener
 from ahpd.transports.websocket_settings import WebSocketSettings
 
@@ -92,7 +92,7 @@ class Listening:
             "tcp:0:interface=127.0.0.1",
             self.host.peers,
             Policy(token="secret"),
-            Router("ahpd", "1", ["1.0.0"]),
+            HostRouter("ahpd", "1", ["1.0.0"]),
             LIMITS,
         )
         self.log = LogWatch()

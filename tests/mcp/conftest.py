@@ -13,7 +13,7 @@ from twisted.internet.protocol import Protocol
 from ahpd.app.agent_side import http_origin, serve_tools
 from ahpd.mcp.servers import ToolsServers
 from ahpd.transports.admission import Policy
-from ahpd.transports.http import Router
+from ahpd.transports.http import HostRouter
 from ahpd.transports.websocket import WebSocketListener
 
 PATIENCE = 10
@@ -92,7 +92,7 @@ class Served:
         )
 
     async def start(self):
-        router = Router("ahpd", "1.2.3", ["1.0.0"])
+        router = HostRouter("ahpd", "1.2.3", ["1.0.0"])
 
         class Ground:
             scheduler = reactor

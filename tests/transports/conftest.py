@@ -10,7 +10,7 @@ from zope.interface import implementer
 
 from ahpd.interfaces import IMessageHandler, IPeerFactory
 from ahpd.transports.admission import Policy
-from ahpd.transports.http import Router
+from ahpd.transports.http import HostRouter
 from ahpd.transports.websocket import WebSocketListener
 from ahpd.transports.websocket_settings import WebSocketSettings
 
@@ -241,7 +241,7 @@ def listening():
         token="secret", settings=None, endpoint="tcp:0:interface=127.0.0.1", prepare=None, **policy
     ):
         peers = RecordingPeers(prepare)
-        router = Router("ahpd", "1.2.3", ["1.0.0", "0.10.0"])
+        router = HostRouter("ahpd", "1.2.3", ["1.0.0", "0.10.0"])
         listener = WebSocketListener(
             reactor,
             endpoint,

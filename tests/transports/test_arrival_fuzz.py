@@ -11,7 +11,7 @@ from twisted.internet.testing import StringTransport
 from twisted.python.failure import Failure
 
 from ahpd.transports.admission import Policy
-from ahpd.transports.http import Router
+from ahpd.transports.http import HostRouter
 from ahpd.transports.websocket import WebSocketListener
 from ahpd.transports.websocket_settings import WebSocketSettings
 
@@ -49,7 +49,7 @@ def arrive(kit, token="secret"):
     clock = Clock()
     peers = kit.peers()
     listener = WebSocketListener(
-        clock, "tcp:0", peers, Policy(token=token), Router("n", "v", []), WebSocketSettings()
+        clock, "tcp:0", peers, Policy(token=token), HostRouter("n", "v", []), WebSocketSettings()
     )
     transport = Transport(clock)
     transport.protocol = arrival = listener.arrive()

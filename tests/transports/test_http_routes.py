@@ -9,8 +9,9 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 from twisted.web.resource import Resource
 
+from ahpd.interfaces.http import Response, json_response
 from ahpd.transports.admission import Guard
-from ahpd.transports.http import Response, Router, json_response
+from ahpd.transports.http import HostRouter
 from ahpd.transports.websocket_settings import WebSocketSettings
 
 GOOD = b"Authorization: Bearer secret\r\n"
@@ -247,7 +248,7 @@ async def test_stopping_cuts_a_request_that_is_never_answered(listening, kit):
 
 
 def test_the_longest_prefix_takes_a_path():
-    router = Router("n", "v", [])
+    router = HostRouter("n", "v", [])
 
     async def handler(request):
         return Response(200)
@@ -264,7 +265,7 @@ def test_the_longest_prefix_takes_a_path():
 
 @pytest.mark.parametrize("prefix", ["hooks", "", "/a//b", "/a?b", "/health"])
 def test_a_prefix_that_is_no_path_or_is_taken_is_refused(prefix):
-    router = Router("n", "v", [])
+    router = HostRouter("n", "v", [])
     with pytest.raises(ValueError, match="route"):
         router.register(prefix, Resource())
 

@@ -21,7 +21,7 @@ from twisted.logger import LogLevel, formatEvent, globalLogPublisher
 
 from ahpd.transports import websocket
 from ahpd.transports.admission import Policy
-from ahpd.transports.http import Router
+from ahpd.transports.http import HostRouter
 from ahpd.transports.websocket import ListenError, WebSocketListener
 from ahpd.transports.websocket_client import connect
 from ahpd.wire.codec import Frame
@@ -144,7 +144,7 @@ async def test_ipv6_loopback(listening, kit):
 
 
 def listener(kit, endpoint):
-    return WebSocketListener(reactor, endpoint, kit.peers(), Policy(), Router("n", "v", []))
+    return WebSocketListener(reactor, endpoint, kit.peers(), Policy(), HostRouter("n", "v", []))
 
 
 @pytest_twisted.ensureDeferred
@@ -181,10 +181,10 @@ from twisted.internet.defer import Deferred
 from twisted.internet import reactor
 from ahpd.transports import websocket
 from ahpd.transports.admission import Policy
-from ahpd.transports.http import Router
+from ahpd.transports.http import HostRouter
 from ahpd.transports.websocket import WebSocketListener
 listener = WebSocketListener(reactor, "systemd:domain=INET:index=0", None, Policy(),
-                             Router("n", "v", []))
+                             HostRouter("n", "v", []))
 
 async def run():
     try:

@@ -1,0 +1,118 @@
+"""The routes of plugins: each under `/plugins/<id>/`, on the listener that was chosen for them.
+
+Nothing stands between a route and whoever reaches the port but the check of the `Host` header:
+a webhook is no browser and brings no token of ours, so a handler authenticates its own callers.
+Source: PLUGINS.txt, "A route authenticates its own caller".
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import attrs
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.logger import Logger
+from twisted.web.iweb import IRequest
+from twisted.web.resource import IResource
+
+from ahpd.interfaces import Owned, Request, Response, RouteHandler, text_response
+from ahpd.transports.http import Router, not_found
+
+log = Logger()
+
+PREFIX: Final = "/plugins"
+
+
+@attrs.define(eq=False)
+class _Served:
+    """One plugin's route, and the requests its handler is at."""
+
+    owned: Owned
+    take_back: Any
+    running: set["Deferred[Response]"] = attrs.field(factory=set)
+
+
+class PluginRoutes:
+    """The plugins' part of a `Router`."""
+
+    def __init__(self, router: Router) -> None:
+        self._router = router
+        self._served: dict[str, _Served] = {}
+        router.register(PREFIX, _nothing, methods=())
+
+    def contributed(self, routes: Mapping[str, Owned]) -> None:
+        """Serve `routes`, by the id of their plugins, and no others.
+
+        Requests a route that goes is at are answered 503.
+        """
+        for plugin, served in tuple(self._served.items()):
+            if routes.get(plugin) != served.owned:
+                self._take_back(plugin)
+        for plugin, owned in routes.items():
+            if plugin not in self._served:
+                self._serve(plugin, owned)
+
+    def _serve(self, plugin: str, owned: Owned) -> None:
+        served = _Served(owned, lambda: None)
+        handler = owned.value
+        serve = handler if IResource.providedBy(handler) else _asked(plugin, handler, served)
+        served.take_back = self._router.register(f"{PREFIX}/{plugin}", serve, methods=())
+        self._served[plugin] = served
+
+    def _take_back(self, plugin: str) -> None:
+        served = self._served.pop(plugin)
+        served.take_back()
+        for running in tuple(served.running):
+            running.cancel()
+
+
+async def _nothing(request: IRequest) -> Response:
+    return not_found()
+
+
+def _asked(plugin: str, handler: RouteHandler, served: _Served) -> Any:
+    async def serve(request: IRequest) -> Response:
+        running: Deferred[Response] = Deferred.fromCoroutine(_answered(plugin, handler, request))
+        served.running.add(running)
+        gone = request.notifyFinish()
+        gone.addErrback(lambda _: running.cancel())
+        try:
+            return await running
+        except CancelledError:
+            return text_response(503, "the plugin that serves this is on its way out")
+        finally:
+            served.running.discard(running)
+
+    return serve
+
+
+async def _answered(plugin: str, handler: RouteHandler, request: IRequest) -> Response:
+    try:
+        answer = await handler(request_of(request))
+        if not isinstance(answer, Response):
+            raise TypeError(f"a handler answers a Response, found {type(answer).__name__}")
+    except CancelledError:
+        raise
+    except Exception:
+        log.failure("plugin {plugin}: its route failed", plugin=plugin)
+        return text_response(500, "the plugin that serves this failed")
+    return answer
+
+
+def request_of(request: Any) -> Request:
+    """A request of `twisted.web`'s as a plugin is handed it: its path whole, its body read."""
+    target: bytes = request.uri
+    path, _, query = target.partition(b"?")
+    headers = {
+        name.decode("latin-1").lower(): tuple(value.decode("latin-1") for value in values)
+        for name, values in request.requestHeaders.getAllRawHeaders()
+    }
+    request.content.seek(0)
+    address = request.getClientAddress()
+    return Request(
+        method=request.method.decode("latin-1"),
+        path=path.decode("latin-1"),
+        query=query.decode("latin-1"),
+        headers=headers,
+        body=request.content.read(),
+        address=getattr(address, "host", "") or "",
+    )
