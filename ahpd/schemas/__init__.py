@@ -1,1 +1,34 @@
 """JSON Schemas that others write: values held to them, secrets in them, gaps in them."""
+
+from ahpd.schemas.checking import check_value, unknown_keys
+from ahpd.schemas.failures import BrokenSchema, Misfit
+from ahpd.schemas.filling import filled
+from ahpd.schemas.forms import form_of
+from ahpd.schemas.gaps import gaps
+from ahpd.schemas.marked_fields import secret_paths, write_only_paths
+from ahpd.schemas.marks import SET, hidden, restored, secrets_in, unmarked
+from ahpd.schemas.references import is_reference
+from ahpd.schemas.striking import struck
+from ahpd.schemas.vaulted import Unread, Vaulted, prefix
+
+__all__ = [
+    "SET",
+    "BrokenSchema",
+    "Misfit",
+    "Unread",
+    "Vaulted",
+    "check_value",
+    "filled",
+    "form_of",
+    "gaps",
+    "hidden",
+    "is_reference",
+    "prefix",
+    "restored",
+    "secret_paths",
+    "secrets_in",
+    "struck",
+    "unknown_keys",
+    "unmarked",
+    "write_only_paths",
+]

@@ -1,0 +1,133 @@
+"""What of a schema names no value, so that a client would draw an empty form.
+
+A gap is an object with neither `properties` nor a schema for its `additionalProperties`, a list
+without `items`, and a field that says none of `type`, `enum`, `const`, `oneOf` and `anyOf`. The
+bare `{}` is none: it names every JSON value. Source: PLUGINS.txt, "Naming every value".
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from ahpd.schemas.documents import Unknown, target
+
+_NAMES_A_VALUE: Final = ("type", "enum", "const", "oneOf", "anyOf")
+_KEYS: Final = ("properties", "additionalProperties")
+_ITEMS: Final = ("items",)
+_MOST_GAPS: Final = 100
+_MOST_READ: Final = 10_000
+_DEEPEST: Final = 64
+
+NO_PROPERTIES: Final = "object with no properties"
+NO_ITEMS: Final = "array with no items"
+NO_TYPE: Final = "field with no type"
+
+
+def gaps(schema: Any) -> list[str]:
+    """Each gap by its path, in the schema's order: `env: object with no properties`.
+
+    An item of a list is `args[]`, any other key of an object `env.*`, an alternative
+    `kind.oneOf[1]`; the schema itself has no path. A schema that holds itself is read once; of
+    more than 100 gaps the rest is one line.
+    """
+    found = _Walk(schema).gaps
+    if len(found) > _MOST_GAPS:
+        return [*found[:_MOST_GAPS], "more gaps than are listed"]
+    return found
+
+
+class _Walk:
+    """One reading of a document."""
+
+    def __init__(self, document: Any) -> None:
+        self.gaps: list[str] = []
+        self._document = document
+        self._open: set[int] = set()
+        self._left = _MOST_READ
+        self._visit(document, "", None)
+
+    def _visit(self, schema: Any, path: str, said: tuple[bool, bool] | None) -> None:
+        """Read one schema. One for a value of its own has `said` None; one that says more of
+        another's value is told whether that names the keys, and the items, of it already."""
+        if not isinstance(schema, Mapping) or not schema or id(schema) in self._open:
+            return
+        if len(self._open) >= _DEEPEST or self._left <= 0 or len(self.gaps) > _MOST_GAPS:
+            return
+        self._left -= 1
+        self._open.add(id(schema))
+        gap = self._gap(schema, said)
+        if gap is not None:
+            self.gaps.append(f"{path}: {gap}" if path else gap)
+        keys, items = said or (False, False)
+        here = (keys or self._names(schema, _KEYS), items or self._names(schema, _ITEMS))
+        for at, inner, is_field in _inner(schema):
+            joined = f"{path}{at}" if at.startswith("[") else f"{path}.{at}".lstrip(".")
+            self._visit(inner, joined, None if is_field else here)
+        self._open.discard(id(schema))
+
+    def _gap(self, schema: Mapping[str, Any], said: tuple[bool, bool] | None) -> str | None:
+        if self._refers(schema):
+            return None
+        keys, items = said or (False, False)
+        kinds = schema.get("type")
+        kinds = [kinds] if isinstance(kinds, str) else kinds if isinstance(kinds, list) else []
+        # Where there are alternatives, those that do not name it are gaps of their own.
+        left_to_them = "oneOf" in schema or "anyOf" in schema
+        if "object" in kinds and not (keys or left_to_them or self._names(schema, _KEYS)):
+            return NO_PROPERTIES
+        if "array" in kinds and not (items or left_to_them or self._names(schema, _ITEMS)):
+            return NO_ITEMS
+        if said is None and not self._names(schema, _NAMES_A_VALUE):
+            return NO_TYPE
+        return None
+
+    def _names(self, schema: Any, keywords: tuple[str, ...]) -> bool:
+        """Whether a schema, or one of those it is made of, says any of `keywords`."""
+        if not isinstance(schema, Mapping):
+            return False
+        said = [word for word in keywords if word in schema]
+        if keywords is _KEYS and not isinstance(schema.get("additionalProperties"), Mapping):
+            said = [word for word in said if word == "properties"]
+        parts = schema.get("allOf")
+        return bool(said) or any(
+            isinstance(part, Mapping)
+            and "allOf" not in part
+            and (self._refers(part) or self._names(part, keywords))
+            for part in (parts if isinstance(parts, list) else ())
+        )
+
+    def _refers(self, schema: Mapping[str, Any]) -> bool:
+        """Whether it refers to another schema of the document, which is read at its own place."""
+        if "$ref" not in schema:
+            return False
+        try:
+            return isinstance(target(self._document, schema["$ref"]), Mapping | bool)
+        except Unknown:
+            return False
+
+
+def _inner(schema: Mapping[str, Any]) -> Iterator[tuple[str, Any, bool]]:
+    """`(step, schema, whether it stands for a value of its own)` of each schema in one."""
+    for name, inner in _mapping(schema, "properties"):
+        yield str(name), inner, True
+    if isinstance(schema.get("additionalProperties"), Mapping):
+        yield "*", schema["additionalProperties"], True
+    for pattern, inner in _mapping(schema, "patternProperties"):
+        yield f"/{pattern}/", inner, True
+    for keyword in ("items", "prefixItems"):
+        items = schema.get(keyword)
+        if isinstance(items, Mapping):
+            yield "[]", items, True
+        for index, inner in enumerate(items if isinstance(items, list) else ()):
+            yield f"[{index}]", inner, True
+    for keyword in ("oneOf", "anyOf", "allOf"):
+        listed = schema.get(keyword)
+        for index, inner in enumerate(listed if isinstance(listed, list) else ()):
+            yield f"{keyword}[{index}]", inner, False
+    for keyword in ("$defs", "definitions"):
+        for name, inner in _mapping(schema, keyword):
+            yield f"{keyword}.{name}", inner, True
+
+
+def _mapping(schema: Mapping[str, Any], keyword: str) -> list[tuple[Any, Any]]:
+    found = schema.get(keyword)
+    return list(found.items()) if isinstance(found, Mapping) else []
