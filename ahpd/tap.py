@@ -13,7 +13,8 @@ import ahpd
 from ahpd.config import flags, load
 from ahpd.config.errors import ConfigError
 from ahpd.config.kinds import Switch
-from ahpd.config.settings import FLAGGED, Option, Settings
+from ahpd.config.options import Option
+from ahpd.config.settings import FLAGGED, Settings
 from ahpd.daemon.words import working_directory_words
 
 if TYPE_CHECKING:
@@ -35,6 +36,18 @@ class IHost(Protocol):
     @property
     def ended(self) -> "Deferred[str]":
         """Fires when there is nobody left to serve and nobody can come."""
+
+    def announced(self) -> "IAnnounced":
+        """What is told of the plugins, once the host is ready."""
+
+
+class IAnnounced(Protocol):
+    """What is told of the plugins with the announcement (`ahpd.app.plugin_side.Announced`)."""
+
+    @property
+    def said(self) -> Sequence[str]: ...
+    @property
+    def skipped(self) -> Sequence[str]: ...
 
 
 MakeHost = Callable[[Settings, Any], IHost]
@@ -124,12 +137,14 @@ def build_service(
     raises: bool = False,
     make: MakeHost | None = None,
     listen_place: str = "listen",
+    notes: Callable[["IAnnounced"], object] = lambda announced: None,
 ) -> "MultiService":
     """The service of a host for `settings`, minding its own beginning and end.
 
     `listen_place` is where `settings.listen` was said (`Configuration.place`).
 
-    `announce`, `failed` and `raises` are as `ahpd.daemon.lifecycle.Lifecycle` says. Raises
+    `notes` is told of the plugins right before `announce` is called. `announce`, `failed` and
+    `raises` are as `ahpd.daemon.lifecycle.Lifecycle` says. Raises
     `ConfigError` for an endpoint Twisted knows nothing of, and what making a host raises.
     """
     if settings.listen is not None:
@@ -140,12 +155,12 @@ def build_service(
     from ahpd.daemon.lifecycle import Lifecycle
     from ahpd.daemon.limits import raise_open_files
     from ahpd.daemon.notify import notify
-    from ahpd.protocol.readiness import get_ready
+    from ahpd.app.at_need import prepared
 
     if make is None:
-        from ahpd.app import make_host
+        from ahpd.app import open_host
 
-        make = make_host
+        make = open_host
     log = Logger(namespace="ahpd")
 
     def tell(*lines: str) -> None:
@@ -157,16 +172,21 @@ def build_service(
     root = MultiService()
     root.setName("ahpd")
     host.service.setServiceParent(root)
+
+    def announced(url: str | None) -> None:
+        notes(host.announced())
+        announce(url)
+
     # Behind the host: it starts when all of the host was started, and stops before it does.
     lifecycle = Lifecycle(
         reactor,
         host.ready,
         host.ended,
-        announce=announce,
+        announce=announced,
         failed=failed,
         tell=tell,
         raises=raises,
-        prepare=get_ready(),
+        prepare=prepared(),
     )
     lifecycle.setServiceParent(root)  # type: ignore[no-untyped-call]
     return root
@@ -205,6 +225,13 @@ def makeService(options: Options) -> "MultiService":
         elif url is not None:
             log.info("listening on {url}", url=url)
 
+    def notes(announced: IAnnounced) -> None:
+        if foreground:
+            for line in announced.skipped:  # else they are in the log already
+                print(f"skipped: {line}", file=sys.__stderr__, flush=True)
+        for line in announced.said:
+            log.info("{line}", line=line)
+
     def failed(words: str) -> None:
         if foreground:
             print(f"ahpd: {words}", file=sys.__stderr__, flush=True)
@@ -223,6 +250,7 @@ def makeService(options: Options) -> "MultiService":
             failed=failed,
             raises=not foreground,
             listen_place=options.configuration.place("listen"),
+            notes=notes,
         )
     except (ConfigError, OSError, ValueError, StoreFailure) as error:
         raise SystemExit(f"ahpd: {failure_words(error)}") from None

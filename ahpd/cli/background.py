@@ -56,10 +56,17 @@ def _check(asked: Launch) -> None:
 
 
 def _start(state: Path, asked: Launch) -> Record:
+    skipped: list[str] = []
+    said: list[str] = []
     try:
-        return background.start(state, asked)
+        held = background.start(state, asked, skipped, said)
     except DaemonError as error:
         raise Failure(f"the daemon did not start: {error}", error.status) from None
+    for line in skipped:
+        remark(f"skipped: {line}")
+    for line in said:
+        remark(line)
+    return held
 
 
 def _say_started(context: click.Context, held: Record) -> None:

@@ -64,13 +64,18 @@ def _serve(launch: Launch, read: Configuration, asker: _Asker) -> int:
 
     from ahpd.daemon.log import BoundedFile, observer
     from ahpd.daemon.runner import Runner
-    from ahpd.tap import build_service
+    from ahpd.tap import IAnnounced, build_service
 
     state = state_directory(os.environ)
     settings, warnings = read.settings()
     path = state / record.LOG_FILE
     log = Logger(namespace="ahpd")
     problems: list[str] = []
+
+    told: dict[str, Any] = {}
+
+    def notes(announced: IAnnounced) -> None:
+        told.update(said=list(announced.said), skipped=list(announced.skipped))
 
     def announce(url: str | None) -> None:
         held = Record(
@@ -84,7 +89,9 @@ def _serve(launch: Launch, read: Configuration, asker: _Asker) -> int:
         )
         record.write(state, held)
         log.info("listening on {url}", url=url)
-        asker.say({"listening": url})
+        for line in told.get("said", ()):
+            log.info("{line}", line=line)
+        asker.say({"listening": url, **told})
 
     def failed(words: str) -> None:
         problems.append(words)
@@ -94,7 +101,12 @@ def _serve(launch: Launch, read: Configuration, asker: _Asker) -> int:
         "ahpd {version} starts in {directory}", version=ahpd.__version__, directory=launch.directory
     )
     service = build_service(
-        settings, reactor, announce=announce, failed=failed, listen_place=read.place("listen")
+        settings,
+        reactor,
+        announce=announce,
+        failed=failed,
+        listen_place=read.place("listen"),
+        notes=notes,
     )
     for words in (*read.warnings, *warnings):
         log.warn("{words}", words=words)

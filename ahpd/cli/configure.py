@@ -18,10 +18,9 @@ from ahpd.cli.output import EXIT_FAILED, EXIT_USAGE, Failure, answer, remark
 from ahpd.cli.params import configuration, json_flag, launch, option_flags
 from ahpd.config import document
 from ahpd.config.editing import Changes, edited
+from ahpd.config.kinds import Structured
 from ahpd.config.load import Configuration, Source
-from ahpd.config.mappings import FileMapping
 from ahpd.config.places import state_directory
-from ahpd.config.records import Records
 from ahpd.config.redaction import scrub, secrets_of
 from ahpd.config.settings import OPTIONS
 from ahpd.daemon import background
@@ -261,7 +260,7 @@ def _secrets(read: Configuration) -> list[str]:
     held = [read.get(option.name) for option in OPTIONS if option.secret]
     found = [text for text in held if text]
     for option in OPTIONS:
-        if isinstance(option.kind, Records | FileMapping):
+        if isinstance(option.kind, Structured):
             found += option.kind.secrets(read.get(option.name))
     return found
 

@@ -3,7 +3,7 @@
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import click
@@ -136,15 +136,20 @@ def _engines(engines: Engines) -> Iterator[Checked]:
 def _records(read: Configuration, engines: Engines) -> Iterator[Checked]:
     from ahpd.cli.once import run_with_ports
     from ahpd.records.checking import Checker
+    from ahpd.vault import FileVault, Secrets
 
+    async def here(work: Callable[..., Any], *arguments: Any) -> Any:
+        return work(*arguments)  # nobody else waits in this process
+
+    secrets = Secrets(FileVault(read.directory / "vault.json", here))
     names = ("agents", "engines", "data_directory", "sessions", "paths", "connection_token")
     settings = Settings(**{name: read.get(name) for name in names})
     found = run_with_ports(
         settings,
         os.environ,
-        lambda reactor, ports_for: Checker(engines, settings.engines, ports_for, reactor).check_all(
-            settings.agents
-        ),
+        lambda reactor, ports_for: Checker(
+            engines, settings.engines, ports_for, reactor, secrets=secrets
+        ).check_all(settings.agents),
     )
     for record, findings in found:
         yield from (_checked(record, finding) for finding in findings)

@@ -13,7 +13,7 @@ from ahpd.config.load import Configuration
 from ahpd.daemon.log import observer
 from ahpd.daemon.runner import Runner
 from ahpd.daemon.words import failure_words
-from ahpd.tap import build_service
+from ahpd.tap import IAnnounced, build_service
 
 
 def run(context: click.Context, configuration: Configuration) -> int:
@@ -23,13 +23,20 @@ def run(context: click.Context, configuration: Configuration) -> int:
     output: Any = sys.stderr if settings.stdio else sys.stdout
     errors = sys.stderr
     problems: list[str] = []
+    said: list[str] = []
+
+    def notes(announced: IAnnounced) -> None:
+        for line in announced.skipped:
+            print(f"skipped: {line}", file=errors)
+        said.extend(announced.said)
 
     def announce(url: str | None) -> None:
         if url is None:
             return
-        line = json.dumps({"listening": url}) if as_json else f"listening on {url}"
+        told = {"listening": url, **({"said": said} if said else {})}
+        lines = [json.dumps(told)] if as_json else [f"listening on {url}", *said]
         try:
-            print(line, file=output, flush=True)
+            print("\n".join(lines), file=output, flush=True)
         except OSError as error:
             print(f"ahpd: standard output is gone: {error.strerror}", file=errors)
 
@@ -42,6 +49,7 @@ def run(context: click.Context, configuration: Configuration) -> int:
             announce=announce,
             failed=problems.append,
             listen_place=configuration.place("listen"),
+            notes=notes,
         )
         Runner(service, observer(errors, settings.unspoken)).run()
     except ConfigError:

@@ -66,6 +66,8 @@ for _command in (start, stop, restart, status, config, completion):
 root.add_command(
     LazyCommand("sessions", "ahpd.cli.sessions", "Move sessions between hosts, as JSON lines.")
 )
+root.add_command(LazyCommand("plugin", "ahpd.cli.plugin", "List, install and configure plugins."))
+root.add_command(LazyCommand("vault", "ahpd.cli.vault", "Keep secrets that options name."))
 root.add_command(
     LazyCommand("configure", "ahpd.cli.configure", "Choose agents and write the configuration.")
 )

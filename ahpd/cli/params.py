@@ -13,7 +13,8 @@ import click
 from ahpd.cli.output import Failure, want_json
 from ahpd.config import flags, load
 from ahpd.config.kinds import Switch
-from ahpd.config.settings import FLAGGED, Option
+from ahpd.config.options import Option
+from ahpd.config.settings import FLAGGED
 from ahpd.daemon.record import Launch
 from ahpd.daemon.words import working_directory_words
 

@@ -11,8 +11,9 @@ from click.shell_completion import get_completion_class
 from ahpd.cli.output import answer, remark
 from ahpd.cli.params import configuration, host_flags, json_flag, launch, refuse_host_flags
 from ahpd.config.load import Configuration, Source
+from ahpd.config.options import Option
 from ahpd.config.places import state_directory
-from ahpd.config.settings import OPTIONS, Option
+from ahpd.config.settings import OPTIONS
 
 
 @click.command()
@@ -70,18 +71,24 @@ def _words(value: Any) -> str:
             return "-"
         case bool():
             return "true" if value else "false"
-        case [dict(), *_]:
-            return ", ".join(_agent(record) for record in value)
         case list():
-            return ", ".join(value)
+            return ", ".join(_item(item) for item in value)
         case dict():
             return json.dumps(value, ensure_ascii=False)
         case _:
             return str(value)
 
 
+def _item(item: str | dict[str, Any]) -> str:
+    """An item of a list in a few words; `--json` has the whole of it."""
+    if isinstance(item, str):
+        return item
+    if "source" in item:
+        return f"{item['source']}{'' if item.get('enabled', True) else ' (disabled)'}"
+    return _agent(item)
+
+
 def _agent(record: dict[str, Any]) -> str:
-    """A record in a few words; `--json` has the whole of it."""
     mode = "" if record["mode"] == "enabled" else f", {record['mode']}"
     return f"{record['id']} ({record['engine']}{mode})"
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ahpd.config.errors import ConfigError, WrongValue
-from ahpd.config.settings import BY_NAME, Option
+from ahpd.config.options import Option
+from ahpd.config.settings import BY_NAME
 
 #: By option name: text, True or False, or a list of texts for one that is said repeatedly.
 Raw = dict[str, str | bool | list[str]]

@@ -85,6 +85,22 @@ class Kind(Protocol):
         """The value to keep for the words of a flag. Raises `WrongValue`."""
 
 
+class Structured:
+    """What the kinds have in common whose values nest, and may hold secrets."""
+
+    def shown(self, value: Any) -> Any:
+        """The value as JSON without its secrets."""
+        raise NotImplementedError
+
+    def secrets(self, value: Any) -> list[str]:
+        """What of the value no log may hold."""
+        raise NotImplementedError
+
+    def warnings(self, value: Any) -> list[str]:
+        """What of the value is taken and does nothing, each in words that name its place."""
+        return []
+
+
 @attrs.frozen
 class HostName:
     """Where to listen: an IP address or a name."""

@@ -19,9 +19,8 @@ import attrs
 from ahpd.config import document, places, token
 from ahpd.config.document import Document
 from ahpd.config.errors import ConfigError, WrongValue
-from ahpd.config.kinds import visible
-from ahpd.config.mappings import FileMapping
-from ahpd.config.records import Records
+from ahpd.config.kinds import Structured, visible
+from ahpd.config.plugin_flags import merged
 from ahpd.config.redaction import SHORTEST_SECRET
 from ahpd.config.references import Unresolved, resolve
 from ahpd.config.settings import BY_KEY, BY_NAME, OPTIONS, Settings, plain
@@ -104,6 +103,7 @@ class Configuration:
                 **values,
                 listens=self.listens,
                 config_file=self.file,
+                config_directory=self.directory,
                 variable_secrets=self._variable_secrets(),
             ),
             warnings,
@@ -114,6 +114,8 @@ class Configuration:
         read: list[str] = []
         written = [record.config for record in self.get("agents")]
         written += [*self.get("engines").values(), *self.get("mcp_servers").values()]
+        written += [entry.options for entry in self.get("plugins")]
+        written += [option.value for option in self.get("plugin_option")]
         for value in written:
             with contextlib.suppress(Unresolved):  # said when it is used
                 resolve(value, self.environ, "", read)
@@ -146,6 +148,7 @@ def load(
                 from_file = {name: value for name, value in from_file.items() if name not in group}
         values |= {name: Value(value, Source.FILE) for name, value in from_file.items()}
     values |= {name: Value(value, Source.FLAG) for name, value in flags.items()}
+    _name_plugins(values)
     configuration = Configuration(
         file=path,
         found=found,
@@ -158,6 +161,14 @@ def load(
     if managed is not None:
         _check_managed(configuration, managed)
     return configuration
+
+
+def _name_plugins(values: dict[str, Value]) -> None:
+    """Have `plugins` be what the host is started with: the file's, and those flags name."""
+    sources, without = values["plugin"].value, values["no_plugins"].value
+    if sources or without:
+        listed = values["plugins"].value
+        values["plugins"] = Value(merged(listed, sources, without_listed=without), Source.FLAG)
 
 
 def _check(read: Document) -> tuple[dict[str, Any], list[str]]:
@@ -176,6 +187,10 @@ def _check(read: Document) -> tuple[dict[str, Any], list[str]]:
                 f"{read.place(key, wrong.at)}: {key}{visible(wrong.at)}: found {wrong.found}, "
                 f"allowed: {wrong.allowed}"
             ) from None
+    for name, value in values.items():
+        kind = BY_NAME[name].kind
+        if isinstance(kind, Structured):
+            warnings += [f"{read.path}: {words}" for words in kind.warnings(value)]
     held = _credentials(values)
     if held and _readable_by_others(read.path):
         warnings.append(f"{read.path}: holds {held} and can be read by others; run chmod 600 on it")
@@ -188,7 +203,7 @@ def _credentials(values: Mapping[str, Any]) -> str | None:
         return "connectionToken"
     for name, value in values.items():
         kind = BY_NAME[name].kind
-        if isinstance(kind, Records | FileMapping) and kind.secrets(value):
+        if isinstance(kind, Structured) and kind.secrets(value):
             return f"credentials in {BY_NAME[name].key}"
     return None
 
@@ -233,6 +248,11 @@ def _agree(configuration: Configuration) -> None:
             f"{configuration.place('without_connection_token')}: found true while "
             f"{configuration.place(name)} is {configuration.get(name)}, which other machines may "
             "reach; allowed: no token on loopback (127.0.0.1, ::1, localhost) alone"
+        )
+    if configuration.get("routes") is not None and not configuration.listens:
+        raise ConfigError(
+            f"{configuration.place('routes')} and {configuration.place('stdio')}: found a listener "
+            "for a host on standard input and output alone, allowed: one of them"
         )
     for record in configuration.get("agents"):
         if record.id == "demo" and record.mode != "disabled" and configuration.get("demo"):

@@ -20,7 +20,7 @@ from ahpd.config.json_values import (
     check_secret_text,
     check_text,
 )
-from ahpd.config.kinds import describe
+from ahpd.config.kinds import Structured, describe
 from ahpd.config.records import SLUG_WORDS, is_slug
 
 #: What a mapping nobody wrote is.
@@ -28,7 +28,7 @@ EMPTY: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 @attrs.frozen
-class FileMapping:
+class FileMapping(Structured):
     """A mapping; `_entry` checks each of its values, and answers what is kept of it."""
 
     allowed: str = "a mapping"

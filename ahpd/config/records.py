@@ -10,7 +10,7 @@ import attrs
 from ahpd.config import redaction
 from ahpd.config.errors import WrongValue
 from ahpd.config.json_values import check_json, check_keys, check_mapping, check_text, not_text
-from ahpd.config.kinds import describe
+from ahpd.config.kinds import Structured, describe
 
 SLUG: Final = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
 SLUG_WORDS: Final = (
@@ -33,7 +33,11 @@ class WrittenRecord:
     id: str
     engine: str
     name: str
+    owner: str = "host"
+    """Whose it is: the host's in a configuration, `team:<id>` or `user:<id>` elsewhere."""
     description: str = ""
+    icon: str | None = None
+    """A URI of the image clients draw for it."""
     model: str | None = None
     mode: str = "enabled"
     config: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
@@ -46,6 +50,8 @@ class WrittenRecord:
         row: dict[str, Any] = {"id": self.id, "engine": self.engine, "name": self.name}
         if self.description:
             row["description"] = self.description
+        if self.icon is not None:
+            row["icon"] = self.icon
         if self.model is not None:
             row["model"] = self.model
         row["mode"] = self.mode
@@ -54,11 +60,11 @@ class WrittenRecord:
         return row
 
 
-_KEYS: Final = ("id", "engine", "name", "description", "model", "mode", "config")
+_KEYS: Final = ("id", "engine", "name", "description", "icon", "model", "mode", "config")
 
 
 @attrs.frozen
-class Records:
+class Records(Structured):
     """A list of agents; it comes out as `WrittenRecord`s with ids of their own."""
 
     allowed: str = "a list of agents, each with id, engine and what else it takes"
@@ -114,6 +120,9 @@ def _record(item: object, at: str) -> WrittenRecord:
     description = fields.get("description")
     if description is not None:
         check_text(description, f"{at}.description", empty=True)
+    icon = fields.get("icon")
+    if icon is not None:
+        check_text(icon, f"{at}.icon")
     config = fields.get("config")
     if config is not None:
         config = check_json(
@@ -125,6 +134,7 @@ def _record(item: object, at: str) -> WrittenRecord:
         engine=fields["engine"],
         name=name or fields["id"],
         description=description or "",
+        icon=icon,
         model=model,
         mode=mode,
         config=config or {},

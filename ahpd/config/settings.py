@@ -22,94 +22,23 @@ from ahpd.config.kinds import (
     FolderPath,
     HostName,
     Integer,
-    Kind,
     Names,
+    Structured,
     Switch,
     Token,
 )
 from ahpd.config.mappings import (
     EMPTY,
     EngineDefaults,
-    FileMapping,
     ManagedPermissions,
     McpServers,
     ToolSwitches,
 )
+from ahpd.config.options import METADATA, Option, option
+from ahpd.config.plugin_flags import PluginOption, PluginOptions, PluginSources
+from ahpd.config.plugins import PluginEntry, Plugins
 from ahpd.config.records import Records, WrittenRecord
-from ahpd.config.redaction import SET
-
-_METADATA: Final = "ahpd.option"
-
-
-@attrs.frozen(kw_only=True)
-class Option:
-    """One option: a key of the file, a flag, and a field of `Settings`."""
-
-    name: str
-    """The field of `Settings`: `delta_window_ms`."""
-    kind: Kind
-    default: Any
-    """The value in force when nobody says one."""
-    default_words: str
-    """That value as it is documented."""
-    help: str
-    """One sentence, for usage lines and the documentation's table."""
-    secret: bool = False
-    """Whether the value is never shown."""
-    singular: str | None = None
-    """A second spelling of the flag of a list, which is said once for each value."""
-    file_only: bool = False
-    """Whether it stands in the file alone, and no flag takes it."""
-
-    @property
-    def key(self) -> str:
-        """The key in the file: `deltaWindowMs`."""
-        head, *rest = self.name.split("_")
-        return head + "".join(word.capitalize() for word in rest)
-
-    @property
-    def flag(self) -> str:
-        """The flag, without its dashes: `delta-window-ms`."""
-        return self.name.replace("_", "-")
-
-    @property
-    def many(self) -> bool:
-        """Whether the flag may be said more than once."""
-        return isinstance(self.kind, Directories | Names)
-
-    def shown(self, value: Any) -> Any:
-        """The value as JSON that may be shown: a secret in it is `<set>`."""
-        if self.secret:
-            return None if value is None else SET
-        if isinstance(self.kind, Records | FileMapping):
-            return self.kind.shown(value)
-        if isinstance(value, tuple):
-            return [str(item) for item in value]
-        return str(value) if isinstance(value, Path) else value
-
-
-def option(
-    kind: Kind,
-    words: str,
-    *,
-    default: Any = None,
-    unset: str | None = None,
-    secret: bool = False,
-    singular: str | None = None,
-    file_only: bool = False,
-) -> Any:
-    """Declare an option; `unset` says the default where its value does not say enough."""
-    declared = {
-        "kind": kind,
-        "default": default,
-        "default_words": str(default) if unset is None else unset,
-        "help": words,
-        "secret": secret,
-        "singular": singular,
-        "file_only": file_only,
-    }
-    quiet = secret or isinstance(kind, FileMapping)
-    return attrs.field(default=default, metadata={_METADATA: declared}, repr=not quiet)
+from ahpd.config.routes import Routes, RoutesListener
 
 
 @attrs.frozen(kw_only=True)
@@ -303,6 +232,60 @@ class Settings:
         unset="none",
         file_only=True,
     )
+    plugins: tuple[PluginEntry, ...] = option(
+        Plugins(),
+        "The plugins this host loads; docs/plugins.md says what an entry holds.",
+        default=(),
+        unset="none",
+        file_only=True,
+    )
+    """In what `ahpd.config.load` made: the file's, and those that flags name."""
+    plugin: tuple[str, ...] = option(
+        PluginSources(),
+        "A plugin to load after those the file lists; one of those is on whatever the file says.",
+        default=(),
+        unset="none",
+        flag_only=True,
+    )
+    no_plugins: bool = option(
+        Switch("with-plugins"),
+        "Load none of the plugins the file lists, only what --plugin names.",
+        default=False,
+        unset="false",
+        flag_only=True,
+    )
+    plugin_option: tuple[PluginOption, ...] = option(
+        PluginOptions(),
+        "An option of a plugin, over what the file says of it.",
+        default=(),
+        unset="none",
+        flag_only=True,
+    )
+    plugin_entry_outside: str = option(
+        Choice(("refuse", "warn")),
+        "What becomes of a plugin whose module lies outside of its own package.",
+        default="refuse",
+        file_only=True,
+    )
+    routes: RoutesListener | None = option(
+        Routes(),
+        "A listener of its own for what plugins serve over HTTP, and for nothing else.",
+        unset="the host's own listener",
+        file_only=True,
+    )
+    icon_limit_bytes: int = option(
+        Integer(1, zero="no limit"),
+        "How many bytes the image of an icon may have; a larger one is dropped.",
+        default=256 * 1024,
+        unset="262144 (256 KiB)",
+        file_only=True,
+    )
+    icon_timeout_ms: int = option(
+        Integer(1, 600_000),
+        "How many milliseconds an icon may take to be fetched.",
+        default=10_000,
+        file_only=True,
+    )
     listens: bool = attrs.field()
     """Whether a WebSocket listener is opened; no option of its own, see `stdio`."""
 
@@ -312,6 +295,9 @@ class Settings:
 
     config_file: Path | None = None
     """The file all this was read from, to read `mcp_servers` from again; None where none was."""
+    config_directory: Path | None = None
+    """Where the configuration, the vault, records and installed plugins are; None keeps them in
+    memory, and installs none."""
     variable_secrets: tuple[str, ...] = attrs.field(default=(), repr=False)
     """What references in the configuration read from the environment; no option either."""
 
@@ -341,7 +327,7 @@ class Settings:
         held = [
             text
             for declared in OPTIONS
-            if isinstance(declared.kind, Records | FileMapping)
+            if isinstance(declared.kind, Structured)
             for text in declared.kind.secrets(getattr(self, declared.name))
         ]
         # The longest first: one may hold another.
@@ -356,16 +342,18 @@ class Settings:
 
 def _declared() -> tuple[Option, ...]:
     return tuple(
-        Option(name=field.name, **field.metadata[_METADATA])
+        Option(name=field.name, **field.metadata[METADATA])
         for field in attrs.fields(Settings)
-        if _METADATA in field.metadata
+        if METADATA in field.metadata
     )
 
 
 OPTIONS: Final = _declared()
 #: Those a flag says.
 FLAGGED: Final = tuple(option for option in OPTIONS if not option.file_only)
-BY_KEY: Final = {option.key: option for option in OPTIONS}
+#: Those a file may hold.
+FILED: Final = tuple(option for option in OPTIONS if not option.flag_only)
+BY_KEY: Final = {option.key: option for option in FILED}
 BY_NAME: Final = {option.name: option for option in OPTIONS}
 
 

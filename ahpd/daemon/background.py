@@ -49,8 +49,11 @@ def find(directory: Path) -> Found:
     return Found(held, held is not None and start_mark(held.pid) == held.start_time)
 
 
-def start(directory: Path, launch: Launch) -> Record:
+def start(directory: Path, launch: Launch, skipped: list[str], announced: list[str]) -> Record:
     """Start the daemon and wait until it listens. The state directory must be locked.
+
+    What the daemon left out of its plugins goes to `skipped`, and what those say of it to
+    `announced`, a line each.
 
     Raises `DaemonError`, with the daemon's own words where it said any, and `OSError`.
     """
@@ -81,6 +84,8 @@ def start(directory: Path, launch: Launch) -> Record:
     if "error" in said:
         raise DaemonError(str(said["error"]), int(said.get("status", 1)))
     held = record.read(directory)
+    for key, lines in (("skipped", skipped), ("said", announced)):
+        lines.extend(str(line) for line in said.get(key, ()))
     if "listening" not in said or held is None or held.pid != child.pid:
         status = child.wait(STOP_SECONDS)
         raise DaemonError(

@@ -7,7 +7,7 @@ exception and the place it came from; a stack is for a debugger, not for a log.
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any, Final, cast
@@ -19,6 +19,7 @@ from twisted.logger import (
     LogEvent,
     LogLevel,
     LogLevelFilterPredicate,
+    PredicateResult,
     formatEvent,
 )
 from twisted.python.failure import Failure
@@ -131,10 +132,27 @@ class BoundedFile:
         return self._path.with_name(f"{self._path.name}.{number}")
 
 
-def observer(file: IO[Any] | BoundedFile, secrets: Sequence[str]) -> ILogObserver:
-    """A log observer that writes lines to `file`: ours from info up, libraries' from warnings up."""
+def _predicate() -> LogLevelFilterPredicate:
+    """What the log has: of ours from info up, of libraries' from warnings up."""
     predicate = LogLevelFilterPredicate(LogLevel.info)
     for chatty in ("twisted", "autobahn", "log_legacy"):
         predicate.setLogLevelForNamespace(chatty, LogLevel.warn)
+    return predicate
+
+
+def log_line(secrets: Sequence[str]) -> Callable[[LogEvent], str | None]:
+    """Answers the line the log has for an event, without its newline; None where it has none."""
+    predicate = _predicate()
+
+    def line(event: LogEvent) -> str | None:
+        if predicate(event) is PredicateResult.no:
+            return None
+        return format_line(event, secrets).rstrip("\n")
+
+    return line
+
+
+def observer(file: IO[Any] | BoundedFile, secrets: Sequence[str]) -> ILogObserver:
+    """A log observer that writes lines to `file`: ours from info up, libraries' from warnings up."""
     writer = FileLogObserver(cast("IO[Any]", file), lambda event: format_line(event, secrets))
-    return cast("ILogObserver", FilteringLogObserver(writer, [predicate]))
+    return cast("ILogObserver", FilteringLogObserver(writer, [_predicate()]))

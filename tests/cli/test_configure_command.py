@@ -426,6 +426,5 @@ def test_the_engines_defaults_count_when_a_record_is_checked(site):
     site.write("engines: {fake: {level: loud}}\n")
     done = site.run("configure", "--add", "hosted", "--yes", status=1)
     assert done.stderr == (
-        "ahpd: the agent hosted would not open: config.level: found a value that is none of low, "
-        "high\n"
+        "ahpd: the agent hosted would not open: config.level must be one of low, high\n"
     )

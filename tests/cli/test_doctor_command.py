@@ -72,7 +72,7 @@ def test_each_agent_is_looked_at_and_what_mends_it_is_said(doctor):
     assert "  problem  sign-in  nobody is\n                    to mend: fake login\n" in text
     assert "reinstall it" not in text
     assert "\nresting\n  ok       record   disabled: it is not looked at\n" in text
-    assert "config.level: found a value that is none of low, high" in text
+    assert "config.level must be one of low, high" in text
     assert "the variable NOT_SET is not in the daemon's environment" in text
     assert text.endswith("\n5 problems.\n")
     answer = doctor.answer("doctor", status=1)

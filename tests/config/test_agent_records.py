@@ -72,7 +72,7 @@ TWO = "agents:\n  - {id: a, engine: demo}\n  - id: b\n    engine: demo\n"
         ("agents:\n  - id: 5\n    engine: demo\n", "FILE:2: agents[0].id: found 5 (quote it to make it text), allowed: small letters"),
         (TWO + "  - id: a\n    engine: demo\n", 'FILE:5: agents[2].id: found "a", the id of agents[0] too, allowed: an id no other agent has'),
         (TWO + "    mode: off\n", "FILE:5: agents[1].mode: found false (quote it to make it text), allowed: enabled or paused or disabled"),
-        (TWO + "    modle: x\n", 'FILE:5: agents[1].modle: found an unknown key (did you mean mode?), allowed: id, engine, name, description, model, mode, config'),
+        (TWO + "    modle: x\n", 'FILE:5: agents[1].modle: found an unknown key (did you mean mode?), allowed: id, engine, name, description, icon, model, mode, config'),
         (TWO + "    name: ''\n", 'FILE:5: agents[1].name: found "", allowed: text'),
         (TWO + "    model: 5\n", "FILE:5: agents[1].model: found 5 (quote it to make it text), allowed: text"),
         (TWO + f"    config: {SECRET}\n", "FILE:5: agents[1].config: found text, allowed: a mapping of the engine's fields"),

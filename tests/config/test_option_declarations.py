@@ -10,7 +10,7 @@ import pytest
 from ahpd import tap
 from ahpd.cli.main import root
 from ahpd.config.kinds import Switch
-from ahpd.config.settings import FLAGGED, OPTIONS, Settings
+from ahpd.config.settings import FILED, FLAGGED, OPTIONS, Settings
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -22,6 +22,7 @@ PROMISED = {
     "agentIdleSeconds", "sessionIdleSeconds",
     "agents", "engines", "mcpServers", "eligibleForAutoApproval", "managedSettingsPermissions",
     "managedRules", "terminalAutoApproveDefaults", "advancedTools",
+    "plugins", "pluginEntryOutside", "routes", "iconLimitBytes", "iconTimeoutMs",
 }  # fmt: skip
 
 
@@ -43,13 +44,20 @@ def test_what_nests_and_what_the_operator_manages_is_no_flag():
         "agents", "engines", "mcpServers", "eligibleForAutoApproval",
         "managedSettingsPermissions", "managedRules", "terminalAutoApproveDefaults",
         "advancedTools",
+        "plugins", "pluginEntryOutside", "routes", "iconLimitBytes", "iconTimeoutMs",
     }  # fmt: skip
+
+
+def test_what_only_a_command_line_says_is_no_key():
+    assert [option.flag for option in OPTIONS if option not in FILED] == [
+        "plugin", "no-plugins", "plugin-option",
+    ]  # fmt: skip
 
 
 def test_every_field_is_an_option_but_those_that_are_derived():
     assert {field.name for field in attrs.fields(Settings)} - {
         option.name for option in OPTIONS
-    } == {"listens", "config_file", "variable_secrets"}
+    } == {"listens", "config_file", "config_directory", "variable_secrets"}
 
 
 def test_only_the_token_is_a_secret():
@@ -74,21 +82,33 @@ def test_twistd_has_the_same_flags():
     assert names - own == set().union(*(flags_of(option) for option in FLAGGED))
 
 
-def test_the_documentation_lists_each_option_as_it_is_declared():
+def documented(name):
+    """The rows of a table between its two marks."""
     text = (ROOT / "docs" / "configuration.md").read_text()
-    table = re.search(r"<!-- options: .*?-->\n(.*?)<!-- end of options -->", text, re.DOTALL)
-    rows = [
+    table = re.search(rf"<!-- {name}: .*?-->\n(.*?)<!-- end of {name} -->", text, re.DOTALL)
+    return [
         [cell.strip() for cell in line.strip("|").split("|")]
         for line in table[1].splitlines()
         if line.startswith("| `")
     ]
-    assert rows == [
+
+
+def test_the_documentation_lists_each_option_as_it_is_declared():
+    assert documented("options") == [
         [f"`{option.key}`", option.kind.allowed, option.default_words, option.help]
+        for option in FILED
+    ]
+
+
+def test_the_documentation_lists_each_flag_that_is_no_key_as_it_is_declared():
+    assert documented("flags") == [
+        [f"`--{option.flag}`", option.kind.allowed, option.help]
         for option in OPTIONS
+        if option not in FILED
     ]
 
 
 def test_a_default_that_is_a_value_passes_its_own_check(tmp_path):
-    for option in OPTIONS:
+    for option in FILED:
         if option.default not in (None, ()):
             assert option.kind.check(option.default, tmp_path) == option.default

@@ -1,0 +1,326 @@
+"""`ahpd plugin`: which plugins the configuration names, and changes to that.
+
+Where a daemon runs with the configuration file, it is asked, and applies a change at once; else
+the command does the work, and the next start applies it.
+"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import click
+
+from ahpd.cli.output import Failure, answer, remark, wants_json
+from ahpd.cli.params import json_flag, option_flags
+from ahpd.cli.plugins_here import at_rest, daemon, failed, finished, read
+from ahpd.plugins.failures import InstallFailure
+from ahpd.plugins.sources import wanted_of
+from ahpd.plugins.states import Listed
+
+T = TypeVar("T")
+
+_NEXT_START: Final = "it applies at the next start"
+_FLAGS: Final = ("plugin", "no_plugins", "plugin_option")
+
+
+@click.group(no_args_is_help=False)
+def plugin() -> None:
+    """List, install and configure plugins."""
+
+
+@plugin.command("list", short_help="Say what the configuration names and what a run would load.")
+@option_flags(*_FLAGS)
+@json_flag
+@click.pass_context
+def list_command(context: click.Context) -> None:
+    """Say what the configuration names and what a run would load.
+
+    Nothing is imported and nothing is run. A line is a state, the plugin's id, what names it, and
+    where it is: ready, incompatible, unconfigured, disabled, missing or error.
+    """
+    here = at_rest(read(context))
+    for words in here.warnings():
+        remark(f"ahpd: warning: {words}")
+    rows = here.rows()
+    lines = [row.line for row in rows] or ["no plugins are configured"]
+    answer(context, "\n".join(lines), [_row(row) for row in rows])
+
+
+def _row(row: Listed) -> dict[str, Any]:
+    found = row.found
+    return {
+        "id": row.id,
+        "source": row.entry.source,
+        "state": row.state,
+        "enabled": row.entry.enabled,
+        "title": row.entry.name or (None if found is None else found.title),
+        "version": None if found is None else found.version,
+        "distribution": None if found is None else found.distribution,
+        "path": None if found is None else str(found.file),
+        "problem": row.problem,
+    }
+
+
+# -- installing -----------------------------------------------------------------------
+
+
+@plugin.command(short_help="Install a plugin and list it.")
+@click.argument("source")
+@option_flags()
+@json_flag
+@click.pass_context
+def install(context: click.Context, source: str) -> None:
+    """Install a plugin and list it.
+
+    SOURCE is the name of a distribution, with a version or without, a folder with a pyproject.toml,
+    a wheel or an sdist, git+https: or git+ssh: and a repository, github:OWNER/REPOSITORY, or the
+    https: URL of an archive. It goes into the plugin root beside the configuration, never into the
+    environment ahpd runs in.
+    """
+    base = Path.cwd()
+    held = daemon(context)
+    if held is not None:
+        wanted = _or_failed(lambda: wanted_of(source, base))
+        said = _ask(context, "install", {"source": wanted.text})
+        _say(context, f"installed {said['id']}", said)
+        return
+    installed, listed = finished(at_rest(read(context)).install(source, base))
+    words = f"installed {installed.distribution} {installed.version}"
+    answer(
+        context,
+        words if listed else f"{words}; it is listed already",
+        {
+            "distribution": installed.distribution,
+            "version": installed.version,
+            "ids": list(installed.ids),
+            "listed": listed,
+        },
+    )
+    remark(_NEXT_START)
+
+
+@plugin.command(short_help="Take a plugin out of the list and uninstall it.")
+@click.argument("name")
+@click.option("--keep", is_flag=True, help="Leave what is installed where it is.")
+@option_flags()
+@json_flag
+@click.pass_context
+def remove(context: click.Context, name: str, keep: bool) -> None:
+    """Take a plugin out of the list and uninstall it.
+
+    NAME is its id, or its source as the configuration has it. A plugin that was written in a client
+    is deleted.
+    """
+    if daemon(context) is not None:
+        said = _ask(context, "remove", {"id": name, "keep": keep})
+        _say(context, f"removed {said['id']}", said)
+        return
+    here = at_rest(read(context))
+    gone = finished(here.remove(name, keep=keep))
+    _done(context, f"removed {name}", {"id": name, "uninstalled": gone})
+
+
+@plugin.command(short_help="Move plugins to their newest versions.")
+@click.argument("names", metavar="[NAME]...", nargs=-1)
+@option_flags()
+@json_flag
+@click.pass_context
+def update(context: click.Context, names: tuple[str, ...]) -> None:
+    """Move plugins to the newest versions that this ahpd can run, and load them again.
+
+    Without a NAME every one that `ahpd plugin install` installed. One that came from an address or
+    a folder is fetched from there again.
+    """
+    here = at_rest(read(context))
+    wanted = names or tuple(here.updatable())
+    held = daemon(context)
+    if held is not None and wanted:
+        from ahpd.cli.asked_daemon import ask_each
+
+        requests = [("x-ahpd/plugins/update", {"id": name}) for name in wanted]
+        moved = ask_each(held, requests)
+        for said in moved:
+            _remarks(said)
+    else:
+        moved = []
+        for name in wanted:
+            before, after = finished(here.update(name))
+            row: dict[str, Any] = {"id": name}
+            moved.append(row if before == after else {**row, "from": before, "to": after})
+    lines = [_moved(row) for row in moved] or ["no plugins to update"]
+    answer(context, "\n".join(lines), moved)
+    if held is None and any("to" in row for row in moved):
+        remark(_NEXT_START)
+
+
+def _moved(row: dict[str, Any]) -> str:
+    if "to" not in row:
+        return f"{row['id']} is the newest it can be"
+    return f"{row['id']} moved from {row['from']} to {row['to']}"
+
+
+# -- switches and options -----------------------------------------------------------------
+
+
+@plugin.command(short_help="Turn a plugin on.")
+@click.argument("name")
+@option_flags()
+@json_flag
+@click.pass_context
+def enable(context: click.Context, name: str) -> None:
+    """Turn a plugin on, with the options it has."""
+    _switch(context, name, True)
+
+
+@plugin.command(short_help="Turn a plugin off, and keep its options.")
+@click.argument("name")
+@option_flags()
+@json_flag
+@click.pass_context
+def disable(context: click.Context, name: str) -> None:
+    """Turn a plugin off; its entry and its options stay."""
+    _switch(context, name, False)
+
+
+def _switch(context: click.Context, name: str, enabled: bool) -> None:
+    words = f"{'enabled' if enabled else 'disabled'} {name}"
+    if daemon(context) is not None:
+        _say(context, words, _ask(context, "enable" if enabled else "disable", {"id": name}))
+        return
+    here = at_rest(read(context))
+    changed = _or_failed(lambda: here.switch(name, enabled))
+    if not changed:
+        answer(
+            context,
+            f"{name} is {words.split(maxsplit=1)[0]} already",
+            {"id": name, "changed": False},
+        )
+        return
+    _done(context, words, {"id": name, "changed": True})
+
+
+@plugin.command(short_help="Show or change the options of a plugin.")
+@click.argument("name")
+@click.argument("key", required=False)
+@click.argument("value", required=False)
+@click.option("--unset", is_flag=True, help="Take the option out of the configuration.")
+@option_flags(*_FLAGS)
+@json_flag
+@click.pass_context
+def config(
+    context: click.Context, name: str, key: str | None, value: str | None, unset: bool
+) -> None:
+    """Show the options of a plugin, or change one.
+
+    VALUE is JSON where it can be read as JSON, and text else. What the plugin's schema marks as a
+    secret is shown as <set>; {"$secret": "host:NAME"} names one of the vault's in place of
+    writing it into the configuration.
+    """
+    if unset and (key is None or value is not None):
+        raise click.UsageError("--unset takes the option's name, and no value", context)
+    here = at_rest(read(context))
+    if value is None and not unset:
+        _show_options(context, _or_failed(lambda: here.shown(name)), name, key)
+        return
+    assert key is not None, "a value stands behind a key"
+    from ahpd.config.plugin_flags import option_value
+
+    said = None if value is None else option_value(value)
+    words = f"{name}: {key} is {'set' if said is not None else 'taken out'}"
+    if daemon(context) is not None:
+        params = {"id": name, "key": key, **({} if said is None else {"value": said})}
+        _say(context, words, _ask(context, "options", params))
+        return
+    changed = _or_failed(lambda: here.set_option(name, key, said))
+    if not changed:
+        answer(context, f"{name}: {key} is that already", {"id": name, "changed": False})
+        return
+    _done(context, words, {"id": name, "changed": True})
+
+
+def _show_options(
+    context: click.Context, options: dict[str, Any], name: str, key: str | None
+) -> None:
+    if key is None:
+        lines = [f"{held}: {_words(value)}" for held, value in options.items()]
+        answer(context, "\n".join(lines) or f"{name} has no options set", options)
+        return
+    if key not in options:
+        raise Failure(f"{name}: {key} is not set")
+    answer(context, _words(options[key]), options[key])
+
+
+def _words(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+# -- while a daemon runs --------------------------------------------------------------------
+
+
+@plugin.command(short_help="Have the daemon load what the file says now.")
+@option_flags()
+@json_flag
+@click.pass_context
+def apply(context: click.Context) -> None:
+    """Have the daemon load, unload and configure plugins as the file says now."""
+    _needs_daemon(context)
+    _say(context, "applied", _ask(context, "apply", {}))
+
+
+@plugin.command(short_help="Load a plugin's code again.")
+@click.argument("name")
+@option_flags()
+@json_flag
+@click.pass_context
+def reload(context: click.Context, name: str) -> None:
+    """Close a plugin and load its code as it is on disk now.
+
+    The daemon keeps what it loaded before until it is restarted.
+    """
+    _needs_daemon(context)
+    _say(context, f"reloaded {name}", _ask(context, "reload", {"id": name}))
+
+
+def _needs_daemon(context: click.Context) -> None:
+    if daemon(context) is None:
+        raise Failure("no daemon runs with this configuration; the next start reads it anyway")
+
+
+def _ask(context: click.Context, command: str, params: dict[str, Any]) -> dict[str, Any]:
+    # Twisted's reactor and the client: for those who have a daemon to talk to.
+    from ahpd.cli.asked_daemon import ask
+
+    held = daemon(context)
+    if held is None:
+        raise Failure("the daemon is gone")
+    return ask(held, f"x-ahpd/plugins/{command}", params)
+
+
+def _say(context: click.Context, words: str, said: dict[str, Any]) -> None:
+    """What the daemon answered."""
+    answer(context, words, said)
+    _remarks(said)
+
+
+def _remarks(said: dict[str, Any]) -> None:
+    for line in said.get("problems", ()):
+        remark(f"ahpd: warning: {line}")
+    if said.get("restart"):
+        remark("the daemon has to be restarted for it: ahpd restart")
+
+
+def _done(context: click.Context, words: str, value: dict[str, Any]) -> None:
+    answer(context, words, value)
+    if not wants_json(context):
+        remark(_NEXT_START)
+
+
+# -- refusals ------------------------------------------------------------------------------
+
+
+def _or_failed(work: Callable[[], T]) -> T:
+    try:
+        return work()
+    except InstallFailure as failure:
+        raise failed(failure) from None
