@@ -1,7 +1,10 @@
 """An action as the host says it: sequenced and encoded once."""
 
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
+import attrs
+
+from ahpd.interfaces import ISubscriber
 from ahpd.protocol import Action
 from ahpd.wire.codec import Frame, encode
 
@@ -15,6 +18,13 @@ _ACTION: Final = b',"action":'
 Origin = dict[str, Any]
 
 
+class Audience(Protocol):
+    """Who of a channel's subscribers is sent an action that is not for all of them."""
+
+    def reaches(self, subscriber: ISubscriber) -> bool:
+        """Whether `subscriber` is sent it, live or when it is replayed. Never raises."""
+
+
 class Envelope:
     """One sequenced action and its bytes (schema: ActionEnvelope).
 
@@ -23,7 +33,7 @@ class Envelope:
     and is None for one that was applied.
     """
 
-    __slots__ = ("_frame", "action", "body", "channel", "origin", "rejection", "seq", "type")
+    __slots__ = ("action", "body", "channel", "made", "origin", "rejection", "seq", "type")
 
     def __init__(
         self,
@@ -45,14 +55,15 @@ class Envelope:
         if rejection is not None:
             envelope["rejectionReason"] = rejection
         self.body: bytes = encode(envelope)
-        self._frame: Frame | None = None
+        self.made: Frame | None = None
+        """`frame`, where it was made already: read at every send."""
 
     @property
     def frame(self) -> Frame:
         """The notification's frame, made at the first send and shared by all of them."""
-        if self._frame is None:
-            self._frame = Frame(_HEAD, self.body, _TAIL)
-        return self._frame
+        if self.made is None:
+            self.made = Frame(_HEAD, self.body, _TAIL)
+        return self.made
 
     @property
     def action_body(self) -> bytes:
@@ -66,6 +77,35 @@ class Envelope:
         # The members behind the action, with a comma in place of their brace.
         return self.body[head : -len(encode(tail))]
 
+    def reaches(self, subscriber: ISubscriber) -> bool:
+        """Whether one of its channel's subscribers is sent it: everybody, as a rule."""
+        return True
+
     def release(self) -> None:
         """Let go of what only the live fan-out needed, before a long stay in the replay buffer."""
-        self._frame = None
+        self.made = None
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class NarrowedAction:
+    """What is said on a channel to some of those who watch it."""
+
+    channel: str
+    action: Action
+    audience: Audience
+    origin: Origin | None = None
+    rejection: str | None = None
+
+
+class NarrowedEnvelope(Envelope):
+    """Such an action at its number."""
+
+    __slots__ = ("_audience",)
+
+    def __init__(self, said: NarrowedAction, seq: int) -> None:
+        super().__init__(said.channel, said.action, seq, said.origin, said.rejection)
+        self._audience = said.audience
+
+    def reaches(self, subscriber: ISubscriber) -> bool:
+        """See `Envelope.reaches`."""
+        return self._audience.reaches(subscriber)

@@ -9,82 +9,28 @@ it and takes a later number. A subscribe registers and reads in one step.
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Protocol
+from functools import partial
 
-import attrs
 from twisted.application.service import Service
 from twisted.logger import Logger
 
-from ahpd.channels.envelope import Envelope, Origin
+from ahpd.channels.envelope import Envelope, NarrowedAction, NarrowedEnvelope, Origin
+from ahpd.channels.held import HeldChannel, Observer, Pending, Watched
+from ahpd.channels.journals import Journal, Unsaved
 from ahpd.channels.replay import ReplayBuffer
-from ahpd.channels.snapshots import SnapshotCache
-from ahpd.channels.watchers import Watchers
+from ahpd.channels.watchers import Watchers, WatchingHook
 from ahpd.interfaces import ISubscriber, StoreFailure
 from ahpd.protocol import Action, State
-from ahpd.protocol.reducers import REDUCERS, Reducer
-from ahpd.protocol.uris import ChannelKind
+from ahpd.protocol.reducers import REDUCERS
+from ahpd.protocol.uris import ChannelKind, scheme
 from ahpd.wire.codec import Frame, encode
 
 log = Logger()
 
-#: Told of every envelope applied on a channel, after its subscribers were.
-Observer = Callable[[Envelope], None]
+__all__ = ["ChannelStore", "Journal", "Unsaved"]
+
 #: Told of a channel that is gone and of who was watching it.
 ClosedHook = Callable[[str, Collection[ISubscriber]], None]
-#: Told of an action that could not be saved and was not said, and why it could not; of
-#: None where it is streamed text that was said already.
-Unsaved = Callable[[Envelope | None, StoreFailure], None]
-
-
-#: Told that somebody watches a channel nobody watched, and with False that nobody does now.
-Watched = Callable[[bool], None]
-
-
-class Journal(Protocol):
-    """Where what is said on a channel is kept before it is said."""
-
-    def record(self, envelope: Envelope) -> None:
-        """Keep an accepted action: on disk when it returns, or soon where it may be late.
-
-        Raises `StoreFailure`, and then it is not kept.
-        """
-
-    def lost(self, envelope: Envelope, failure: StoreFailure) -> bool:
-        """An action could not be kept: whether it is said all the same.
-
-        Where it is not, whoever owns the channel is told.
-        """
-
-    def said_unsaved(self) -> None:
-        """An action was said that is not kept: the state is to be written whole."""
-
-    def amended(self, fields: Mapping[str, object]) -> None:
-        """Fields of the state are about to be moved without an action. Never raises."""
-
-    def closed(self) -> None:
-        """The channel is open no more; what is kept of it stays."""
-
-
-@attrs.define(eq=False)
-class _Channel:
-    kind: ChannelKind
-    reduce: Reducer
-    state: State
-    observer: Observer | None
-    journal: Journal | None = None
-    watched: Watched | None = None
-    snapshots: SnapshotCache = attrs.field(factory=SnapshotCache)
-    shown_from: int = 0
-
-
-@attrs.define(eq=False)
-class _Pending:
-    channel: str
-    action: Action
-    origin: Origin | None
-    rejection: str | None = None
-    sender: ISubscriber | None = None
-    unsaved: bool = False
 
 
 class ChannelStore(Service):
@@ -95,12 +41,19 @@ class ChannelStore(Service):
     def __init__(self, replay_bytes: int = 32 * 1024 * 1024) -> None:
         self.replay = ReplayBuffer(replay_bytes)
         self._seq = 0
-        self._channels: dict[str, _Channel] = {}
+        self._channels: dict[str, HeldChannel] = {}
         self._watchers = Watchers()
         #: Called when a channel is gone for good.
         self.on_closed: ClosedHook = lambda channel, watchers: None
-        self._queue: deque[_Pending | Callable[[], None]] = deque()
+        #: Called when a scheme of channels whose states are held elsewhere is served no more.
+        self.on_scheme_closed: Callable[[str], None] = lambda name: None
+        self._queue: deque[Pending | Callable[[], None]] = deque()
         self._dispatching = False
+
+    @property
+    def watching(self) -> list[WatchingHook]:
+        """Called behind each subscription that began or ended; whoever wants to be adds itself."""
+        return self._watchers.told
 
     # -- channels -------------------------------------------------------------
 
@@ -126,7 +79,9 @@ class ChannelStore(Service):
         """
         if channel in self._channels:
             raise ValueError(f"channel {channel} is open already")
-        self._channels[channel] = _Channel(kind, REDUCERS[kind], state, observer, journal, watched)
+        self._channels[channel] = HeldChannel(
+            kind, REDUCERS[kind], state, observer, journal, watched
+        )
 
     def close(self, channel: str) -> None:
         """Let go of a channel's state and of everybody's subscription to it.
@@ -138,6 +93,20 @@ class ChannelStore(Service):
             return
         if held.journal is not None:
             held.journal.closed()
+        self._part(channel)
+
+    def close_scheme(self, name: str) -> None:
+        """Let go of every subscription to a channel of a scheme whose states are held elsewhere."""
+        for channel in self._watchers.channels():
+            if scheme(channel) == name:
+                self._part(channel)
+        self.on_scheme_closed(name)
+
+    def lapse(self, channel: str) -> None:
+        """What moves a channel nobody watches is not said from here on: who holds it is owed it."""
+        self.on_closed(channel, ())
+
+    def _part(self, channel: str) -> None:
         watchers = self.watchers(channel)
         for subscriber in watchers:
             self.unsubscribe(channel, subscriber)
@@ -169,10 +138,10 @@ class ChannelStore(Service):
     def amend(self, channel: str, fields: Mapping[str, object]) -> None:
         """Move fields of a state that no action of the protocol carries; None takes one out.
 
-        There are three: a chat's held title, a session's activity (AHP.txt,
-        `session/titleChanged` and `session/activityChanged`) and what a terminal keeps of its
-        output (`terminal/data`). Nothing is said for it, so
-        whoever amends says what clients are owed. `KeyError` for a closed channel.
+        There are five: a chat's held title, a session's activity (AHP.txt,
+        `session/titleChanged` and `session/activityChanged`), what a terminal keeps of its
+        output (`terminal/data`), and the root's `_meta` and the schema of its configuration.
+        Nothing is said for it, so whoever amends says what clients are owed. `KeyError` for a closed channel.
         """
         held = self._channels[channel]
         if held.journal is not None:
@@ -201,7 +170,7 @@ class ChannelStore(Service):
         An action that cannot be kept is not said: a client's is refused, and of the host's
         own the channel's owner is told. With `unsaved` it is said all the same.
         """
-        self._enqueue(_Pending(channel, action, origin, None, None, unsaved))
+        self._enqueue(Pending(channel, action, origin, None, None, unsaved))
 
     def refuse(
         self,
@@ -216,7 +185,26 @@ class ChannelStore(Service):
         Sequenced, held and sent like any other, reduced by nobody. `sender` is told
         even where it watches no such channel.
         """
-        self._enqueue(_Pending(channel, action, origin, reason, sender))
+        self._enqueue(Pending(channel, action, origin, reason, sender))
+
+    def tell(self, action: NarrowedAction, sender: ISubscriber | None = None) -> None:
+        """Say what is for some of a channel's subscribers: the others see a gap in the numbers.
+
+        It is on a channel whose state is held elsewhere, so it is reduced by nobody. Sequenced and
+        held like any other; it is sent to those its audience reaches, now and when it is replayed,
+        and to `sender` even where it watches no such channel.
+        """
+        self._enqueue(partial(self._tell, action, sender))
+
+    def _tell(self, action: NarrowedAction, sender: ISubscriber | None) -> None:
+        envelope = NarrowedEnvelope(action, self._seq + 1)
+        self._seq += 1
+        self.replay.append(envelope)
+        reached = [one for one in self.watchers(envelope.channel) if envelope.reaches(one)]
+        if sender is not None and sender not in reached:
+            reached.append(sender)
+        _deliver(envelope, tuple(reached))
+        envelope.release()
 
     def behind(self, work: Callable[[], None]) -> None:
         """Do `work` once all that was dispatched so far is said: outside a dispatch, now.
@@ -225,7 +213,7 @@ class ChannelStore(Service):
         """
         self._enqueue(work)
 
-    def _enqueue(self, pending: "_Pending | Callable[[], None]") -> None:
+    def _enqueue(self, pending: "Pending | Callable[[], None]") -> None:
         self._queue.append(pending)
         if self._dispatching:
             return
@@ -233,14 +221,14 @@ class ChannelStore(Service):
         try:
             while self._queue:
                 following = self._queue.popleft()
-                if isinstance(following, _Pending):
+                if isinstance(following, Pending):
                     self._say(following)
                 else:
                     _do(following)
         finally:
             self._dispatching = False
 
-    def _say(self, pending: _Pending) -> None:
+    def _say(self, pending: Pending) -> None:
         channel, action = pending.channel, pending.action
         try:
             envelope = Envelope(channel, action, self._seq + 1, pending.origin, pending.rejection)
@@ -268,7 +256,7 @@ class ChannelStore(Service):
                 held.snapshots.clear()
                 if pending.origin is not None:
                     reason = f"{envelope.type} could not be applied; the host's log says why"
-                    self._say(_Pending(channel, action, pending.origin, reason))
+                    self._say(Pending(channel, action, pending.origin, reason))
                 return
             held.snapshots.clear()
         self._seq += 1
@@ -288,7 +276,7 @@ class ChannelStore(Service):
                 )
 
     def _said_unsaved(
-        self, journal: Journal, envelope: Envelope, pending: _Pending, failure: StoreFailure
+        self, journal: Journal, envelope: Envelope, pending: Pending, failure: StoreFailure
     ) -> bool:
         """`journal` could not keep an action: whether it is said all the same."""
         if pending.unsaved or journal.lost(envelope, failure):
@@ -303,7 +291,7 @@ class ChannelStore(Service):
         if pending.origin is not None:
             reason = f"{envelope.type} could not be saved: {failure}"
             channel, action, origin = pending.channel, pending.action, pending.origin
-            self._say(_Pending(channel, action, origin, reason, pending.sender))
+            self._say(Pending(channel, action, origin, reason, pending.sender))
         return False
 
     def notify(self, channel: str, method: str, params: State) -> None:
@@ -322,17 +310,22 @@ class ChannelStore(Service):
 
     def subscribe(self, channel: str, subscriber: ISubscriber) -> None:
         """Send `subscriber` what is said on `channel` from now on. Again is no error."""
+        if self.is_watching(channel, subscriber):
+            return
         if self._watchers.add(channel, subscriber):
             self._tell_watched(channel, True)
+        self._watchers.tell(channel, subscriber, True)
 
     def unsubscribe(self, channel: str, subscriber: ISubscriber) -> None:
         """Stop. One that was not subscribed is no error."""
-        if not self._watchers.remove(channel, subscriber):
+        if not self.is_watching(channel, subscriber):
             return
-        held = self._channels.get(channel)
-        if held is not None:
-            held.snapshots.clear()  # nobody looks: a large chat's bytes are not kept for later
-        self._tell_watched(channel, False)
+        if self._watchers.remove(channel, subscriber):
+            held = self._channels.get(channel)
+            if held is not None:
+                held.snapshots.clear()  # nobody looks: a large chat's bytes are not kept for later
+            self._tell_watched(channel, False)
+        self._watchers.tell(channel, subscriber, False)
 
     def _tell_watched(self, channel: str, somebody: bool) -> None:
         held = self._channels.get(channel)

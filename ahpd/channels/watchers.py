@@ -1,17 +1,27 @@
 """Who watches which channel, looked up both ways round."""
 
+from collections.abc import Callable
+
+from twisted.logger import Logger
+
 from ahpd.interfaces import ISubscriber
+
+log = Logger()
+
+#: Told of a channel, of somebody who watches it from now on, or with False no more.
+WatchingHook = Callable[[str, ISubscriber, bool], None]
 
 
 class Watchers:
     """The subscriptions of one store. To read `by_channel` is to see who an action goes to."""
 
-    __slots__ = ("_by_subscriber", "by_channel")
+    __slots__ = ("_by_subscriber", "by_channel", "told")
 
     def __init__(self) -> None:
         self.by_channel: dict[str, dict[ISubscriber, None]] = {}
         """In the order they came; a channel nobody watches is not here. To read."""
         self._by_subscriber: dict[ISubscriber, set[str]] = {}
+        self.told: list[WatchingHook] = []
 
     def add(self, channel: str, subscriber: ISubscriber) -> bool:
         """`subscriber` watches `channel`; whether it is the first who does. Again is no error."""
@@ -35,6 +45,10 @@ class Watchers:
             del self._by_subscriber[subscriber]
         return not watchers
 
+    def channels(self) -> tuple[str, ...]:
+        """Every channel somebody watches."""
+        return tuple(self.by_channel)
+
     def of(self, channel: str) -> tuple[ISubscriber, ...]:
         """Who watches `channel` now."""
         return tuple(self.by_channel.get(channel, ()))
@@ -42,3 +56,11 @@ class Watchers:
     def watched_by(self, subscriber: ISubscriber) -> tuple[str, ...]:
         """What `subscriber` watches now."""
         return tuple(self._by_subscriber.get(subscriber, ()))
+
+    def tell(self, channel: str, subscriber: ISubscriber, began: bool) -> None:
+        """A subscription began, or ended: `told` hear of it, and keep nobody in or out."""
+        for told in self.told:
+            try:
+                told(channel, subscriber, began)
+            except Exception:
+                log.failure("what follows who watches {channel} failed", channel=channel)

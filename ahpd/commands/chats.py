@@ -13,14 +13,13 @@ from ahpd.sessions.service import SessionsService
 def chat_commands(service: SessionsService) -> Mapping[str, Command]:
     """The commands by their method; their params were checked for shape."""
 
-    def make_chat(params: State) -> None:
-        service.create_chat(params)
+    def make_chat(params: State) -> Awaitable[None] | None:
+        return service.opening.open(params)
 
     def create_chat(caller: ICaller, params: State) -> Awaitable[None] | None:
         session = service.find(params["channel"])
         if session is None or "initialMessage" not in params:
-            make_chat(params)
-            return None
+            return make_chat(params)
         client = caller.record.client_id
         return kept_first(
             service.attachments, lambda: session.uri, params, client, make_chat, "initialMessage"
@@ -30,7 +29,7 @@ def chat_commands(service: SessionsService) -> Mapping[str, Command]:
         target = params["destination"].get("session")
         if isinstance(target, str) and not caller.sees(target):
             raise session_not_found(target)
-        return service.move_chat(params)
+        return service.move_chat(params, caller.record.client_id)
 
     def dispose_chat(caller: ICaller, params: State) -> Awaitable[None]:
         return service.dispose_chat(params["channel"])

@@ -9,7 +9,8 @@ from ahpd.channels.directory import ChannelDirectory
 from ahpd.channels.store import ChannelStore
 from ahpd.completions.completer import Completer, Place
 from ahpd.completions.config import completed, seeded
-from ahpd.interfaces import Command, IAgent, ICaller
+from ahpd.completions.contributed import answered, seeded_keys
+from ahpd.interfaces import Command, IAgent, ICaller, Owned
 from ahpd.protocol import State
 from ahpd.protocol.uris import ChannelKind, canonical, kind_of
 from ahpd.sessions.creation import chosen_agent
@@ -64,16 +65,28 @@ def place_of(store: ChannelStore, service: SessionsService, channel: str) -> Pla
 def config_commands(
     service: SessionsService, agents: Mapping[str, IAgent], clock: IReactorTime
 ) -> Mapping[str, Command]:
-    """`sessionConfigCompletions`, and `resolveSessionConfig` with the first values in it."""
+    """`sessionConfigCompletions`, and `resolveSessionConfig` with the first values in it.
+
+    A key that plugins contribute is answered by its plugin, unless the agent declares it itself.
+    """
+
+    def contributed(agent: IAgent, params: State) -> Mapping[str, Owned]:
+        folder, given = params.get("workingDirectory"), params.get("config") or {}
+        return service.keys.answered(agent.config_schema(folder, given)["properties"])
 
     async def session_config_completions(caller: ICaller, params: State) -> State:
         agent = chosen_agent(agents, params.get("provider"), "")
+        owned = contributed(agent, params).get(params["property"])
+        if owned is not None:
+            return {"items": await answered(clock, owned, params)}
         return {"items": await completed(agent, params)}
 
     async def resolve_session_config(caller: ICaller, params: State) -> State:
         form = service.resolve_config(params)
         agent = chosen_agent(agents, params.get("provider"), "")
-        return await seeded(clock, agent, params, form)
+        keys = contributed(agent, params)
+        form = await seeded_keys(clock, keys, params, form)
+        return await seeded(clock, agent, params, form, keys)
 
     return {
         "sessionConfigCompletions": session_config_completions,

@@ -14,7 +14,7 @@ from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
 from ahpd.channels.directory import ChannelDirectory
-from ahpd.channels.envelope import Origin
+from ahpd.channels.envelope import NarrowedAction, Origin
 from ahpd.channels.store import ChannelStore
 from ahpd.interfaces import Command, IActionHandler, Refusal
 from ahpd.peers.peer import Peer
@@ -57,6 +57,18 @@ class _Dispatch:
     channel: str
     action: dict[str, Any]
     origin: Origin
+
+
+@attrs.frozen
+class _OneClient:
+    """The connections of one client (`Audience`)."""
+
+    client: str
+
+    def reaches(self, subscriber: Any) -> bool:
+        """Whether it is one of them."""
+        record = getattr(subscriber, "record", None)
+        return record is not None and record.client_id == self.client
 
 
 class Dispatcher:
@@ -136,6 +148,8 @@ class Dispatcher:
 
     def _route(self, dispatch: _Dispatch) -> Awaitable[None] | None:
         action: Action = dispatch.action
+        if kind_of(dispatch.channel) is ChannelKind.EXTENSION:
+            raise Refusal(f"{dispatch.channel[:200]} takes no actions of clients")
         spec = ACTIONS.get(action["type"])
         if spec is None or not spec.client_dispatchable:
             raise Refusal(f"Server-only action: {action['type']}")
@@ -168,4 +182,16 @@ class Dispatcher:
             channel=channel,
             reason=reason,
         )
+        if kind_of(channel) is ChannelKind.EXTENSION:
+            # Nobody else's business: who watches such a channel is told what is for them alone.
+            audience = _OneClient(dispatch.origin["clientId"])
+            refused = NarrowedAction(
+                channel=channel,
+                action=dispatch.action,
+                audience=audience,
+                origin=dispatch.origin,
+                rejection=reason,
+            )
+            self._store.tell(refused, dispatch.peer)
+            return
         self._store.refuse(channel, dispatch.action, dispatch.origin, reason, dispatch.peer)

@@ -7,8 +7,10 @@ from twisted.internet.defer import Deferred, DeferredList
 from twisted.logger import Logger
 
 from ahpd.channels.directory import ChannelDirectory
+from ahpd.channels.envelope import Envelope
 from ahpd.channels.store import ChannelStore
-from ahpd.commands.subscriptions import Subscriptions
+from ahpd.commands.entering import Entering
+from ahpd.commands.subscriptions import Result, Subscriptions, followed
 from ahpd.interfaces import ClientRecord, Command, IAddresses, IPresence
 from ahpd.peers.clients import ClientRegistry
 from ahpd.peers.older_windows import OlderWindow, older_window
@@ -70,7 +72,7 @@ class Handshake:
 
     # -- initialize -----------------------------------------------------------
 
-    def initialize(self, peer: Peer, params: dict[str, Any]) -> State | Awaitable[State]:
+    def initialize(self, peer: Peer, params: dict[str, Any]) -> Result | Awaitable[Result]:
         """An InitializeResult, with the snapshots of the first subscriptions in it."""
         _only_once(peer)
         version = negotiate(params["protocolVersions"])
@@ -85,34 +87,44 @@ class Handshake:
             for channel in dict.fromkeys(params.get("initialSubscriptions") or ())
             if self._sees(peer, channel)
         ]
-        waking = self._wake(channel for channel in channels if not self._is_owed(channel))
+        entering = Entering(self._subscriptions.extensions, peer, channels)
+        waking = self._wake(
+            (channel for channel in channels if not self._is_owed(channel)), entering
+        )
         if waking is None:
-            return self._introduced(peer, channels)
-        return self._introduced_later(peer, channels, waking)
+            return self._introduced(peer, channels, entering)
+        return self._introduced_later(peer, channels, entering, waking)
 
     async def _introduced_later(
-        self, peer: Peer, channels: list[str], waking: Awaitable[Any]
-    ) -> State:
+        self, peer: Peer, channels: list[str], entering: Entering, waking: Awaitable[Any]
+    ) -> Result:
         await waking
-        _still_here(peer)
-        return self._introduced(peer, channels)
+        _still_here(peer, entering)
+        return self._introduced(peer, channels, entering)
 
-    def _introduced(self, peer: Peer, channels: list[str]) -> State:
-        snapshots = []
+    def _introduced(self, peer: Peer, channels: list[str], entering: Entering) -> Result:
+        snapshots: list[State] = []
+        behind: list[Envelope] = []
         for channel in channels:
             name = self._directory.resolve(channel)
-            if name is not None and self._store.is_open(name):
+            taken = entering.taken.get(channel)
+            if taken is not None:
+                snapshot, missed = self._subscriptions.take(peer, channel, taken)
+                snapshots.append(snapshot)
+                behind += missed
+            elif name is not None and self._store.is_open(name):
                 snapshots.append(self._subscriptions.join(peer, name, channel))
             elif self._is_owed(channel):
                 held_under = name or canonical(channel)
                 self._subscriptions.watch(peer, held_under)
                 peer.agreed().owe(held_under)
-        return {
+        result = {
             "protocolVersion": peer.version,
             "serverSeq": self._store.server_seq,
             "snapshots": snapshots,
             **self._describe(),
         }
+        return followed(result, peer, behind)
 
     def _is_owed(self, channel: str) -> bool:
         name = self._directory.resolve(channel) or canonical(channel)
@@ -120,7 +132,7 @@ class Handshake:
 
     # -- reconnect ------------------------------------------------------------
 
-    def reconnect(self, peer: Peer, params: dict[str, Any]) -> State | Awaitable[State]:
+    def reconnect(self, peer: Peer, params: dict[str, Any]) -> Result | Awaitable[Result]:
         """A ReconnectResult: what was missed, or whole snapshots where that is not held."""
         _only_once(peer)
         client_id = _client_id(params)
@@ -128,32 +140,43 @@ class Handshake:
         if record is None:
             raise RpcError(NOT_FOUND, f"Reconnect client not found: {client_id}")
         locale = (params.get("_meta") or {}).get("ahpd.locale")
+        # What an extension shows may be in the language it was read in.
+        relocated = isinstance(locale, str) and locale != record.locale
         if isinstance(locale, str):
             record.locale = locale
         version = record.version
         peer.agree(record, version, record.locale, self._window(record, params))
         self._clients.connected(record, version, peer)
         log.info("{who} is back, {version}", who=peer.name, version=version)
-        waking = self._wake(params["subscriptions"])
+        entering = Entering(self._subscriptions.extensions, peer, params["subscriptions"])
+        waking = self._wake(params["subscriptions"], entering)
         if waking is None:
-            return self._rejoined(peer, params)
-        return self._rejoined_later(peer, params, waking)
+            return self._rejoined(peer, params, entering, relocated)
+        return self._rejoined_later(peer, params, entering, relocated, waking)
 
     async def _rejoined_later(
-        self, peer: Peer, params: dict[str, Any], waking: Awaitable[Any]
-    ) -> State:
+        self,
+        peer: Peer,
+        params: dict[str, Any],
+        entering: Entering,
+        relocated: bool,
+        waking: Awaitable[Any],
+    ) -> Result:
         await waking
-        _still_here(peer)
-        return self._rejoined(peer, params)
+        _still_here(peer, entering)
+        return self._rejoined(peer, params, entering, relocated)
 
-    def _rejoined(self, peer: Peer, params: dict[str, Any]) -> State:
+    def _rejoined(
+        self, peer: Peer, params: dict[str, Any], entering: Entering, relocated: bool
+    ) -> Result:
         """Join every channel at once, so that nothing said meanwhile comes twice or not at all."""
         record = peer.agreed()
         joined: dict[str, str] = {}
         missing: list[str] = []
         for channel in dict.fromkeys(params["subscriptions"]):
             name = self._directory.resolve(channel)
-            if name is None or not peer.sees(name) or not self._store.is_open(name):
+            held = channel in entering.taken or (name is not None and self._store.is_open(name))
+            if name is None or not peer.sees(name) or not held:
                 missing.append(channel)
                 record.settle(name or canonical(channel))
                 continue
@@ -162,20 +185,30 @@ class Handshake:
         if self._presence is not None:
             # Before it watches anything: what follows is in the answer, and not told twice.
             self._presence.returned(record.client_id, names)
-        for name in names:
-            self._subscriptions.watch(peer, name)
         last_seen = int(params["lastSeenServerSeq"])
-        is_owed = record.is_owed(names)
+        is_owed = record.is_owed(names) or (relocated and bool(entering.taken))
+        snapshots: list[State] = []
+        behind: list[Envelope] = []
+        for channel, name in joined.items():
+            taken = entering.taken.get(channel)
+            if taken is None:
+                self._subscriptions.watch(peer, name)
+                continue
+            snapshot, missed = self._subscriptions.take(peer, channel, taken)
+            snapshots.append(snapshot)
+            behind += missed
         record.settle(*names)
         if not is_owed and self._store.replay.covers(last_seen, self._store.server_seq):
             missed = self._store.replay.after(last_seen, names)
             actions = encoded_array(peer.replayed(missed))
             return {"type": "replay", "actions": actions, "missing": missing}
         record.owes_all = False
-        snapshots = [
-            self._subscriptions.snapshot(peer, name, channel) for channel, name in joined.items()
+        snapshots += [
+            self._subscriptions.snapshot(peer, name, channel)
+            for channel, name in joined.items()
+            if channel not in entering.taken
         ]
-        return {"type": "snapshot", "snapshots": snapshots}
+        return followed({"type": "snapshot", "snapshots": snapshots}, peer, behind)
 
     # -- both -----------------------------------------------------------------
 
@@ -187,9 +220,9 @@ class Handshake:
     def _sees(self, peer: Peer, channel: str) -> bool:
         return peer.sees(self._directory.resolve(channel) or canonical(channel))
 
-    def _wake(self, channels: Any) -> Awaitable[Any] | None:
-        """Wait for every channel that has to be woken; None where none has."""
-        waiting = []
+    def _wake(self, channels: Any, entering: Entering) -> Awaitable[Any] | None:
+        """Wait for every channel that has to be woken or read; None where none has."""
+        waiting = [Deferred.fromCoroutine(reading) for reading in entering.reading()]
         for channel in channels:
             waking = self._directory.reached(channel)
             if waking is not None:
@@ -214,14 +247,16 @@ def _only_once(peer: Peer) -> None:
         )
 
 
-def _still_here(peer: Peer) -> None:
+def _still_here(peer: Peer, entering: Entering) -> None:
     """Raise for a peer that went while something was waited for.
 
     Nobody reads the answer, so it settles no debt: the snapshots would be lost, and the
     client's next reconnect replayed onto nothing.
     """
     if not peer.connected:
+        entering.drop()
         raise internal_error("The connection went before its handshake was answered")
+    entering.drop_stale()
 
 
 def _client_id(params: dict[str, Any]) -> str:

@@ -6,13 +6,16 @@ in `ahpd.interfaces.turns`. What a backend can do beyond running a turn it decla
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 from zope.interface import Attribute, Interface
 
 from ahpd.interfaces.turns import ChatStart, ITurnOutput, TurnRequest
 from ahpd.protocol import State
+
+if TYPE_CHECKING:
+    from ahpd.interfaces.engines import AgentRecord
 
 
 class AgentFailure(Exception):
@@ -173,6 +176,20 @@ class IClosedAgent(IAgent):
 
     async def close() -> None:
         """Let go of processes, timers and connections; returns when they are down."""
+
+
+class IEditedAgent(IAgent):
+    """An agent that takes another record while chats run on it.
+
+    One that does not provide it is replaced by a new one, which opens its chats' conversations
+    from their next turns on.
+    """
+
+    def edited(record: "AgentRecord") -> None:
+        """The record is another one from now on: each chat runs on it from its next turn.
+
+        Raises `RecordFailure`, and goes on with the record it had.
+        """
 
 
 class IPausedAgent(IAgent):

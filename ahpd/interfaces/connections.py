@@ -12,6 +12,10 @@ class IConnection(Interface):
     """One connection as the peer sees it: whole messages out, and a way to end it."""
 
     name: str = Attribute("Where the other side is, for the log: `127.0.0.1:51344`, `stdio`.")
+    address: str | None = Attribute("The remote address its socket reported; None without one.")
+    forwarded_for: str | None = Attribute(
+        "`X-Forwarded-For` of the request it began with, as it came; None without one."
+    )
 
     def send(frame: "Frame") -> None:
         """Hand one encoded message to the transport, in order. Never blocks or raises."""

@@ -28,14 +28,18 @@ class RecordFailure(Exception):
 
 @attrs.frozen(kw_only=True)
 class AgentRecord:
-    """One agent, as the configuration's `agents:` list holds it."""
+    """One agent, as its engine is handed it: every secret read back."""
 
     id: str
     """The provider clients name: a slug, unique on a host."""
     engine: str
     name: str
     """What clients show."""
+    owner: str = "host"
+    """Whose it is: `host`, `team:<id>` or `user:<id>`."""
     description: str = ""
+    icon: str | None = None
+    """A URI of the image clients draw for it."""
     model: str | None = None
     """The model of a chat that names none; None leaves it to the engine."""
     mode: str = "enabled"
@@ -80,6 +84,9 @@ class Template:
     """What the record is called where nobody says another name: `codex`."""
     name: str
     description: str = ""
+    icon: str | None = None
+    """A URI of its image, a file beside the engine's plugin, or `mark:<name>`."""
+    model: str | None = None
     program: str | None = None
     """The program that must be on `PATH`; None where it needs none."""
     config: Mapping[str, Any] = attrs.field(factory=dict)
@@ -90,7 +97,14 @@ class Template:
 
 
 class IEngine(Interface):
-    """Makes agents of records."""
+    """Makes agents of records.
+
+    An engine may have more, which it need not: `capabilities` (`Capability`s; of the type `view`
+    each names a surface its agents show a view on), `icons` (schema: Icon), and
+    `template_of(record, templates)`, which answers the `Template` that a record (`AgentRecord`,
+    its secrets not read) was made from, or None. Without it that is the one whose
+    `config.command` is the record's.
+    """
 
     name: str = Attribute("A slug; what a record names as its `engine`.")
     title: str = Attribute("What a person is shown.")

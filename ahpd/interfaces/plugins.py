@@ -372,7 +372,7 @@ class IPluginHost(IPluginContext):
         """*Later.* Take a canvas off its chat; one that is gone is no error."""
 
     async def record_usage(entry: State) -> None:
-        """Keep a usage entry; a host without a usage store keeps none."""
+        """*Later.* Keep a usage entry; a host without a usage store keeps none."""
 
     def fire_trigger(
         type: str,  # noqa: A002

@@ -33,6 +33,10 @@ class ToolFailure(Exception):
     """A tool that could not do it: the words go to the model."""
 
 
+#: A tool as one session sees it: by the session's URI and the values of its configuration.
+ForSession = Callable[[str, Mapping[str, Any]], State | None]
+
+
 @attrs.frozen(kw_only=True)
 class HostTool:
     """One tool of the host's. Source: PLUGINS.txt, "What a tool says about itself"."""
@@ -47,6 +51,14 @@ class HostTool:
     """What a model's system prompt is told of when to use it."""
     advanced: bool = False
     """It does more than a session's ordinary work: offered only where `advancedTools` says so."""
+    for_session: ForSession | None = None
+    """What one session is offered in place of `definition`, by its URI and the values of its
+    configuration: a definition with the same name, or None for a session that is offered
+    nothing. It is asked whenever a session's list is made, so it answers at once, from memory.
+    None is for a tool every session is offered alike.
+
+    A call of a session it answers None for reaches `run`, which says why not: what that session
+    lists may be older than what changed."""
 
     @property
     def name(self) -> str:

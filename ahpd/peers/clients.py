@@ -11,7 +11,14 @@ from typing import Any, Final
 from twisted.internet.interfaces import IReactorTime
 from zope.interface import implementer
 
-from ahpd.interfaces import DISCONNECT_WINDOW, ClientRecord, IClientConnection, IClients
+from ahpd.interfaces import (
+    DISCONNECT_WINDOW,
+    ClientRecord,
+    IClientConnection,
+    IClients,
+    IEvents,
+)
+from ahpd.protocol.uris import scheme
 
 #: How long a record outlives its client, in seconds.
 RECORD_LIFETIME: Final = 10 * DISCONNECT_WINDOW
@@ -26,6 +33,8 @@ class ClientRegistry:
         self._records: dict[str, ClientRecord] = {}
         self._open: dict[str, list[IClientConnection]] = {}
         self._listening: dict[str, dict[object, Callable[[], None]]] = {}
+        #: Who is told of clients that come and go; set by whoever composes the host.
+        self.events: IEvents | None = None
 
     def __len__(self) -> int:
         return len(self._records)
@@ -91,6 +100,8 @@ class ClientRegistry:
 
     def connected(self, record: ClientRecord, version: str, connection: IClientConnection) -> None:
         """A connection of this client opened, and speaks `version`."""
+        if record.client_id not in self._open:
+            self._say("client_connect", record.client_id)
         self._open.setdefault(record.client_id, []).append(connection)
         record.versions.append(version)
         record.version = version
@@ -112,6 +123,7 @@ class ClientRegistry:
         left.remove(connection)
         if not left:
             del self._open[record.client_id]
+            self._say("client_disconnect", record.client_id)
         record.versions.remove(version)
         record.watched.update(watched)
         if record.versions:
@@ -121,10 +133,22 @@ class ClientRegistry:
             record.gone_at = self._clock.seconds()
         self._changed(record.client_id)
 
+    def _say(self, event: str, client_id: str) -> None:
+        """A client is here, on its first connection, or gone with its last one."""
+        if self.events is not None and self.events.listened(event):
+            self.events.emit(event, {"client": client_id})
+
     def channel_gone(self, channel: str) -> None:
         """Whoever is away and holds `channel` is owed what comes in its place."""
         for record in self._records.values():
             if channel in record.watched:
+                record.watched.discard(channel)
+                record.owe(channel)
+
+    def scheme_gone(self, name: str) -> None:
+        """Whoever is away and holds a channel of a scheme is owed what comes in its place."""
+        for record in self._records.values():
+            for channel in [held for held in record.watched if scheme(held) == name]:
                 record.watched.discard(channel)
                 record.owe(channel)
 

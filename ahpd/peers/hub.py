@@ -1,6 +1,7 @@
 """Every connection of the host: how one is made into a peer, and who is here."""
 
 from collections.abc import Callable, Collection, Mapping
+from typing import Protocol
 
 from twisted.application.service import Service
 from twisted.internet.interfaces import IReactorTime
@@ -8,7 +9,14 @@ from twisted.logger import Logger
 from zope.interface import implementer
 
 from ahpd.channels.store import ChannelStore
-from ahpd.interfaces import Command, IConnection, IMessageHandler, IPeerFactory, ISubscriber
+from ahpd.interfaces import (
+    Command,
+    IConnection,
+    IMessageHandler,
+    IPeerFactory,
+    ISubscriber,
+    Reader,
+)
 from ahpd.peers.clients import ClientRegistry
 from ahpd.peers.peer import Peer
 
@@ -16,6 +24,32 @@ log = Logger()
 
 #: WebSocket close code of a host on its way out.
 GOING_AWAY = 1001
+
+
+class Attendance(Protocol):
+    """Told of every connection."""
+
+    def came(self, peer: Peer) -> None:
+        """One was opened."""
+
+    def introduced(self, peer: Peer) -> None:
+        """Its handshake is through."""
+
+    def went(self, peer: Peer) -> None:
+        """It is gone, and what it watched is remembered."""
+
+
+@implementer(IPeerFactory)
+class _SignedIn:
+    """Makes peers of connections that somebody is signed in on."""
+
+    def __init__(self, hub: "PeerHub", reader: Reader) -> None:
+        self._hub = hub
+        self._reader = reader
+
+    def accept(self, connection: IConnection) -> IMessageHandler:
+        """See `IPeerFactory.accept`."""
+        return self._hub.accept(connection, self._reader)
 
 
 @implementer(IPeerFactory)
@@ -38,8 +72,11 @@ class PeerHub(Service):
         self._queue_limit = queue_limit
         self._gone = gone
         store.on_closed = self._channel_closed
+        store.on_scheme_closed = clients.scheme_gone
         self._last_id = 0
         self._peers: dict[Peer, None] = {}
+        self.attendance: Attendance | None = None
+        """Who is told of connections; set before the first one."""
         self.commands: Mapping[str, Command] = {}
         self.notifications: Mapping[str, Command] = {}
 
@@ -53,7 +90,11 @@ class PeerHub(Service):
         self.commands = commands
         self.notifications = notifications
 
-    def accept(self, connection: IConnection) -> IMessageHandler:
+    def signed_in(self, reader: Reader) -> IPeerFactory:
+        """Makes peers of connections on which `reader` is signed in from the start."""
+        return _SignedIn(self, reader)
+
+    def accept(self, connection: IConnection, reader: Reader | None = None) -> IMessageHandler:
         """A connection was admitted."""
         self._last_id += 1
         peer = Peer(
@@ -65,8 +106,12 @@ class PeerHub(Service):
             self._queue_limit,
             self._peer_closed,
         )
+        peer.reader = reader
         self._peers[peer] = None
         log.info("{name} connected", name=connection.name)
+        if self.attendance is not None:
+            peer.on_agreed = self.attendance.introduced
+            self.attendance.came(peer)
         return peer
 
     def _channel_closed(self, channel: str, watchers: Collection[ISubscriber]) -> None:
@@ -85,6 +130,8 @@ class PeerHub(Service):
         if peer.record is not None:
             self._clients.disconnected(peer.record, peer.version, watched, peer)
         self._gone(peer)
+        if self.attendance is not None:
+            self.attendance.went(peer)
 
     def stopService(self) -> None:
         """Say goodbye to whoever a transport has not closed yet."""

@@ -43,13 +43,29 @@ class Outbox:
         self._pass_on = connection.send
         self._limit = limit
         self._who = who
-        self.closed = False
         self._excused = 0
+        self._closed = False
+        #: What was sent, in messages and in bytes of their JSON.
+        self.frames = 0
+        self.bytes = 0
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing is sent any more. Once it is, it stays."""
+        return self._closed
+
+    def close(self) -> None:
+        """Send nothing from now on, and count nothing: no send asks whether it is closed."""
+        self._closed = True
+        self._pending_bytes = _nothing_waits
+        self._pass_on = self._pass_over
+
+    def _pass_over(self, frame: Frame) -> None:
+        self.frames -= 1
+        self.bytes -= frame.size
 
     def send(self, frame: Frame) -> None:
         """Send `frame`, or end the connection where the other side is too far behind."""
-        if self.closed:
-            return
         pending = self._pending_bytes()
         if not pending:
             self._excused = 0
@@ -57,6 +73,8 @@ class Outbox:
             return
         self._pass_on(frame)
         size = frame.size
+        self.frames += 1
+        self.bytes += size
         # No limit is below `LAG` (docs/configuration.md), so most frames cost one comparison.
         if size > LAG and size > self._excused and size > self._limit():
             self._excused = size
@@ -67,7 +85,7 @@ class Outbox:
             self._excused = 0
         if not limit or pending <= limit + self._excused:
             return False
-        self.closed = True
+        self.close()
         log.warn(
             "{who} is not reading: {pending} bytes wait, {limit} are allowed; closed",
             who=self._who(),
@@ -79,11 +97,13 @@ class Outbox:
 
     def lagging(self) -> bool:
         """Whether the other side owes a lot and is working on it."""
-        if self.closed:
-            return False
         pending = self._pending_bytes()
         if not pending:
             return False
         limit = self._limit()
         most = min(LAG, limit // _LAG_SHARE) if limit else LAG
         return pending > most and self._connection.progressing()
+
+
+def _nothing_waits() -> int | None:
+    return 0

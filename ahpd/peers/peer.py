@@ -27,7 +27,9 @@ from ahpd.interfaces import (
     IClientConnection,
     IConnection,
     IMessageHandler,
+    Reader,
 )
+from ahpd.peers.answers import Followed, hold_to_channel
 from ahpd.peers.delivery import DeltaMerger
 from ahpd.peers.older_windows import OlderWindow
 from ahpd.peers.outbox import Outbox
@@ -43,7 +45,6 @@ from ahpd.protocol.errors import (
     method_not_found,
 )
 from ahpd.protocol.methods import COMMANDS
-from ahpd.protocol.uris import canonical
 from ahpd.protocol.versions import NEWEST, shows
 from ahpd.wire import jsonrpc
 from ahpd.wire.codec import Frame
@@ -52,8 +53,6 @@ log = Logger()
 
 #: Served before the handshake: how a client finds out it can talk at all.
 _BEFORE_HANDSHAKE = frozenset({"ping", "initialize", "reconnect"})
-#: Their literal channel is taken as said, whatever it is.
-_ANY_CHANNEL = frozenset({"ping", "initialize"})
 #: The longest a delta is held, whatever a client allows, in milliseconds.
 _LONGEST_WINDOW_MS = 60_000
 
@@ -84,15 +83,22 @@ class Peer:
     ) -> None:
         self.connection_id = connection_id
         self.record: ClientRecord | None = None
+        #: Who is signed in on it: a plugin, as a connection of its own says.
+        self.reader: Reader | None = None
         self.version = NEWEST
         self.locale: str | None = None
         self.connected = True
+        #: What came in, in messages and in bytes.
+        self.frames_in = 0
+        self.bytes_in = 0
         #: The subscription in the making on each channel: one place per channel.
         self.places: dict[str, object] = {}
         self._connection = connection
         self._commands = commands
         self._notifications = notifications
         self._closed = closed
+        #: Told once the handshake is through.
+        self.on_agreed: Callable[[Peer], None] = lambda peer: None
         #: The action types its version does not have: it is sent none of them.
         self.hidden: frozenset[str] = frozenset()
         self.window: OlderWindow | None = None
@@ -111,6 +117,28 @@ class Peer:
             return self._connection.name
         return f"client {self.record.client_id} ({self._connection.name})"
 
+    # -- what carries it --------------------------------------------------------
+
+    @property
+    def address(self) -> str | None:
+        """The remote address its socket reported; None where there is no socket."""
+        return getattr(self._connection, "address", None)
+
+    @property
+    def forwarded_for(self) -> str | None:
+        """The `X-Forwarded-For` of its request, as the client claims; nobody reads it."""
+        return getattr(self._connection, "forwarded_for", None)
+
+    @property
+    def frames_out(self) -> int:
+        """How many messages it was sent."""
+        return self._outbox.frames
+
+    @property
+    def bytes_out(self) -> int:
+        """How many bytes of JSON those were."""
+        return self._outbox.bytes
+
     # -- the handshake --------------------------------------------------------
 
     def agree(
@@ -126,6 +154,7 @@ class Peer:
         self.version = version
         self.locale = locale
         self.hidden = hidden_types(version)
+        self.on_agreed(self)
 
     def agreed(self) -> ClientRecord:
         """The client of this connection. Raises `RpcError` -32600 before the handshake."""
@@ -137,6 +166,8 @@ class Peer:
 
     def message_received(self, data: bytes) -> None:
         """One frame from the other side."""
+        self.frames_in += 1
+        self.bytes_in += len(data)
         message = jsonrpc.parse(data)
         match message:
             case jsonrpc.Request():
@@ -154,7 +185,7 @@ class Peer:
         if not self.connected:
             return
         self.connected = False
-        self._outbox.closed = True
+        self._outbox.close()
         self._merger.discard()
         log.info("{who} disconnected: {reason}", who=self.name, reason=reason)
         asked, self._asked = self._asked, {}
@@ -185,6 +216,10 @@ class Peer:
             self._succeed(request, value)
 
     def _succeed(self, request: jsonrpc.Request, value: Any) -> None:
+        if isinstance(value, Followed):
+            self._succeed(request, value.value)
+            value.after()
+            return
         try:
             frame = jsonrpc.result(request.id, value)
         except Exception as error:  # no JSON value: a fault of ours, and answered all the same
@@ -203,7 +238,7 @@ class Peer:
         spec = COMMANDS.get(method)
         if spec is not None:
             if spec.channel is not None:
-                _hold_to_channel(method, params, spec.channel)
+                hold_to_channel(method, params, spec.channel)
             check(params, spec.params, at="params")
         return command(self, params)
 
@@ -307,7 +342,9 @@ class Peer:
         if self._windows:
             self._merger.offer(envelope, self._windows.get(envelope.channel, 0))
         else:
-            self._outbox.send(envelope.frame)
+            # Asked for each of them, so the property is not called for a frame that is there.
+            frame = envelope.made
+            self._outbox.send(envelope.frame if frame is None else frame)
 
     def notify(self, channel: str, method: str, frame: Frame) -> None:
         """Send one notification of a watched channel."""
@@ -317,7 +354,11 @@ class Peer:
 
     def replayed(self, missed: Iterable[Envelope]) -> list[bytes]:
         """The bodies of those of `missed` this client is sent, as it is sent them."""
-        sent = [envelope for envelope in missed if envelope.type not in self.hidden]
+        sent = [
+            envelope
+            for envelope in missed
+            if envelope.type not in self.hidden and envelope.reaches(self)
+        ]
         if self.window is None:
             return [envelope.body for envelope in sent]
         shown = map(self.window.projected, sent)
@@ -345,15 +386,3 @@ class Peer:
     def close(self, code: int, reason: str) -> None:
         """End the connection once what was sent is out."""
         self._connection.close(code, reason)
-
-
-def _hold_to_channel(method: str, params: dict[str, Any], channel: str) -> None:
-    named = params.get("channel")
-    if named is not None and method not in _ANY_CHANNEL:
-        if not isinstance(named, str):
-            raise invalid_params(f"params.channel: expected {channel}")
-        if canonical(named) != channel:
-            raise invalid_params(
-                f"params.channel: {method} is sent on {channel}, not on {named[:200]}"
-            )
-    params["channel"] = channel

@@ -18,6 +18,7 @@ _DEFAULT_CHAT: Final = "ahp-chat://default/"
 _OPAQUE_CHAT: Final = "ahp-chat:/"
 _SHAPED_CHAT: Final = re.compile(r"ahp-chat://[^/]+/([^/]+)(?:/.*)?", re.DOTALL)
 _WORKER_CHAT: Final = "ahp-chat://subagent/"
+_CANVAS: Final = "ahp-canvas:/"
 
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 # What derives a default chat's URI pads nothing; a client that pads is understood.
@@ -37,6 +38,8 @@ class ChannelKind(Enum):
     AUTOMATIONS = "automation"
     AUTOMATION_RUN = "automationRun"
     RESOURCE_WATCH = "resourceWatch"
+    EXTENSION = "x-"
+    """Beside the protocol: its actions' types begin with its scheme, and its state is any object."""
 
     # There is one of each: told apart by which it is, without hashing its name each time.
     __hash__ = object.__hash__
@@ -66,14 +69,17 @@ def kind_of(uri: str) -> ChannelKind | None:
     """What a channel URI names by its spelling alone.
 
     `<session>/changeset/...` and `<session>/annotations` hang off a session's URI;
-    any scheme that is not one of the protocol's own is a session's, because a
-    client chooses the scheme of the sessions it creates. None for a string that is
+    a scheme that begins with `x-` is an extension's, and any other that is not one of the
+    protocol's own is a session's, because a client chooses the scheme of the sessions it
+    creates. None for a string that is
     no URI, and for the stateless `ahp-otlp:` channels.
     """
     name = scheme(uri)
     if not name or name == "ahp-otlp":
         return None
-    kind = _BY_SCHEME.get(name, ChannelKind.SESSION)
+    kind = _BY_SCHEME.get(name)
+    if kind is None:
+        kind = ChannelKind.EXTENSION if name.startswith("x-") else ChannelKind.SESSION
     if kind is ChannelKind.SESSION:
         session, inside, _ = uri[len(name) + 1 :].partition("/changeset/")
         if inside and session.strip("/"):
@@ -118,6 +124,11 @@ def _encoded(session: str) -> str:
 def opaque_chat(identifier: str) -> str:
     """A chat URI that says nothing about its session."""
     return _OPAQUE_CHAT + identifier
+
+
+def canvas(chat: str, identifier: str) -> str:
+    """The URI of a canvas drawn on a chat."""
+    return f"{_CANVAS}{_encoded(chat)}/{identifier}"
 
 
 def session_of_default_chat(chat: str) -> str | None:

@@ -25,6 +25,8 @@ class MemoryConnection:
 
     def __init__(self, name: str, clock: IReactorTime) -> None:
         self.name = name
+        self.address: str | None = None
+        self.forwarded_for: str | None = None
         self.report_pending = False
         """Say in `pending_bytes` what the other end has not taken, as a socket does."""
         self._clock = clock

@@ -70,7 +70,7 @@ async def _nothing(request: IRequest) -> Response:
 
 
 def _asked(plugin: str, handler: RouteHandler, served: _Served) -> Any:
-    async def serve(request: IRequest) -> Response:
+    async def serve(request: Any) -> Response:
         running: Deferred[Response] = Deferred.fromCoroutine(_answered(plugin, handler, request))
         served.running.add(running)
         gone = request.notifyFinish()

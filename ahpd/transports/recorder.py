@@ -3,7 +3,8 @@
 A line is the message as it travelled with a key `_ahpLog` beside its own: `ts`,
 `direction` (`in` or `out`, as the host sees it), `connection`, `bytes`. It is made from
 the bytes the transport has anyway; nothing is encoded for the log, except what must not
-be in it (the token of `authenticate`) and what is no JSON object (as text, in `raw`).
+be in it (the token of `authenticate`) and what is no JSON object (as text, in `raw`). The
+URL of a canvas's page is not in it either.
 
 Lines wait in memory for a moment and are written together. A disk that fails costs log
 lines, said once, and no connection anything.
@@ -104,6 +105,8 @@ class WireLog(Service):
             self._timer = self._clock.callLater(FLUSH_SECONDS, self._flush_later)
 
     def _line(self, direction: str, payload: bytes, about: bytes) -> bytes:
+        if _CANVAS in payload:
+            payload = _PAGE.sub(rb"\1***", payload)
         if len(payload) + len(about) + 20 > self._max_line:
             return self._cut_line(payload, about)
         if direction == "in":
@@ -208,6 +211,10 @@ class WireLog(Service):
             self._failed = False
 
 
+#: A message about a canvas, and the page it shows: who knows the page's URL may read it.
+_CANVAS: Final = b'"ahp-canvas:/'
+_PAGE: Final = re.compile(rb'("url"\s*:\s*")(?:[^"\\]|\\.)*')
+
 #: A token of `authenticate` in what could not be read as a message: to its end, or the text's.
 _TOKEN: Final = re.compile(rb'("token"\s*:\s*")(?:[^"\\]|\\.)*')
 
@@ -251,6 +258,8 @@ class _RecordedConnection:
         self._wire = wire
         self._quoted = name
         self.name = connection.name
+        self.address = connection.address
+        self.forwarded_for = connection.forwarded_for
         self.pending_bytes = connection.pending_bytes
         self.progressing = connection.progressing
         self.close = connection.close

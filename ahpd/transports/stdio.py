@@ -48,6 +48,8 @@ class StdioConnection(Protocol):
     """The one connection of a stdio transport."""
 
     name = "stdio"
+    address: str | None = None
+    forwarded_for: str | None = None
 
     def __init__(
         self,

@@ -246,6 +246,9 @@ class WebSocketListener(Service):
         connection: ServerConnection = self._websockets.buildProtocol(None)
         self._open.add(connection)
         connection.on_gone = self._open.discard
+        claimed = head.values(b"x-forwarded-for")
+        if claimed:
+            connection.forwarded_for = b", ".join(claimed).decode("latin-1")
         return connection
 
     def without_token(self, head: RequestHead) -> RequestHead:

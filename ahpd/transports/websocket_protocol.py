@@ -85,6 +85,10 @@ class WebSocketConnection:
 
     log = _silent
     name = "?"
+    address: str | None = None
+    """The remote address its socket reported; None on a socket that has none."""
+    forwarded_for: str | None = None
+    """`X-Forwarded-For` of its request, as it came: what the client claims, read by nobody."""
     on_gone: Callable[[Any], None] | None = None
     """Told, with the connection, when it is gone."""
     # The queue's own, since a fan-out asks before every frame.
@@ -188,6 +192,7 @@ class WebSocketConnection:
 
     def onOpen(self) -> None:
         self.name = self.factory.name_of(self)
+        self.address = getattr(self.transport.getPeer(), "host", None)
         peers: IPeerFactory = self.factory.peers
         try:
             self._handler = peers.accept(self)

@@ -12,7 +12,7 @@ from zope.interface.verify import verifyObject
 from ahpd.interfaces import IConnection, IMessageHandler
 from ahpd.transports.memory import pair
 from ahpd.transports.recorder import WireLog
-from ahpd.wire.codec import Frame
+from ahpd.wire.codec import Frame, encode
 
 AT = 1_767_323_045.123
 
@@ -122,6 +122,20 @@ def test_a_pushed_token_is_not_written_down(path, clock):
     wire.stopService()
     assert b"sk-1" not in path.read_bytes()
     assert lines(path)[0]["params"] == {"token": "***", "resource": "r"}
+
+
+@pytest.mark.parametrize("pad", [0, 2_000_000])
+def test_the_page_of_a_canvas_is_not_written_down(path, clock, pad):
+    canvas = {"instanceId": "i", "url": 'https://boards.example/"s3cret', "title": "p" * pad}
+    action = {"type": "canvas/stateChanged", "canvas": canvas}
+    params = {"channel": "ahp-canvas:/Y2hhdA/1", "action": action}
+    wire = started(path, clock)
+    wire.record("out", b'"c"', encode({"method": "action", "params": params}))
+    snapshot = {"resource": "ahp-canvas:/Y2hhdA/1", "state": canvas, "fromSeq": 1}
+    wire.record("out", b'"c"', encode({"id": 1, "result": {"snapshot": snapshot}}))
+    wire.stopService()
+    assert b"s3cret" not in path.read_bytes()
+    assert len(lines(path)) == 2
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,103 @@
+"""The `x-` commands that are served: who may send one, and what it is answered.
+
+Source: PLUGINS.txt, "A command of your own".
+"""
+
+from collections.abc import Awaitable, Mapping
+from inspect import isawaitable
+from typing import Any
+
+import attrs
+from twisted.logger import Logger
+
+from ahpd.extensions.callers import Callers
+from ahpd.interfaces import Caller, IClientConnection, Method
+from ahpd.protocol.errors import RpcError, internal_error
+from ahpd.wire.codec import Encoded, encode
+
+log = Logger()
+
+
+@attrs.frozen(eq=False)
+class ServedMethod:
+    """One registered command, as the peers call it (`Command`)."""
+
+    name: str
+    method: Method
+    _callers: Callers
+
+    def __call__(self, connection: IClientConnection, params: dict[str, Any]) -> Any:
+        """Answer one request: JSON, or an awaitable of it. Raises `RpcError` and nothing else."""
+        caller = self._callers.of(connection)
+        if not self.method.grant or self._callers.holds(caller, self.method.grant):
+            return self._handled(params, caller)
+        admitted: Any = False
+        if self.method.authorize is not None:
+            try:
+                admitted = self.method.authorize(params, caller)
+            except Exception as error:
+                raise self._refused(caller, error) from None
+        if isawaitable(admitted):
+            return self._admitted_later(params, caller, admitted)
+        if admitted is not True:
+            raise self._denied(caller)
+        return self._handled(params, caller)
+
+    async def _admitted_later(
+        self, params: Mapping[str, Any], caller: Caller, admitted: Awaitable[bool]
+    ) -> Any:
+        try:
+            answer = await admitted
+        except Exception as error:
+            raise self._refused(caller, error) from None
+        if answer is not True:
+            raise self._denied(caller)
+        result = self._handled(params, caller)
+        return await result if isawaitable(result) else result
+
+    def _handled(self, params: Mapping[str, Any], caller: Caller) -> Any:
+        try:
+            result = self.method.handle(params, caller)
+            return self._handled_later(result) if isawaitable(result) else self._json(result)
+        except Exception as error:
+            raise self._failed(error) from None
+
+    async def _handled_later(self, result: Awaitable[Any]) -> Any:
+        try:
+            return self._json(await result)
+        except Exception as error:
+            raise self._failed(error) from None
+
+    def _json(self, result: Any) -> Encoded:
+        """The result as it travels, so that one that is no JSON is found while it has a name."""
+        try:
+            return Encoded(encode(result))
+        except Exception as wrong:
+            raise TypeError(f"its result is no JSON: {wrong}") from None
+
+    def _refused(self, caller: Caller, error: Exception) -> RpcError:
+        """`authorize` raised; called where that is handled."""
+        if isinstance(error, RpcError):
+            return self._sendable(error)
+        log.failure("who may send {method} could not be told", method=self.name)
+        return self._denied(caller)
+
+    def _denied(self, caller: Caller) -> RpcError:
+        return self._callers.denied(caller, self.method.grant, self.name)
+
+    def _failed(self, error: Exception) -> RpcError:
+        """`handle` raised; called where that is handled."""
+        if isinstance(error, RpcError):
+            return self._sendable(error)
+        log.failure("{method} failed", method=self.name)
+        return internal_error(f"{self.name} failed; the host's log says why")
+
+    def _sendable(self, error: RpcError) -> RpcError:
+        """The error as it was raised, where it can be sent: a plugin made it."""
+        try:
+            if type(error.code) is int and isinstance(error.message, str):
+                encode(error.to_wire())
+                return error
+        except Exception:
+            log.failure("{method} raised an error that is no JSON", method=self.name)
+        return internal_error(f"{self.name} failed; the host's log says why")
