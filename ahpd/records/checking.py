@@ -11,10 +11,12 @@ from ahpd.config.records import WrittenRecord
 from ahpd.config.redaction import scrub
 from ahpd.interfaces.agents import Finding
 from ahpd.interfaces.engines import RecordFailure
+from ahpd.interfaces.vault import ISecrets
 from ahpd.records.bounded import within
 from ahpd.records.building import Ready, prepare
 from ahpd.records.engines import Engines, MissingEngine
 from ahpd.records.opening import PortsFor
+from ahpd.records.secrets import read_secrets
 from ahpd.records.words import failure_words
 
 #: Seconds an engine may take to look at one record.
@@ -23,13 +25,17 @@ CHECK_BOUND: Final = 20.0
 
 @attrs.frozen
 class Checker:
-    """Asks the engines of records. `clock` bounds each of them by `bound` seconds."""
+    """Asks the engines of records. `clock` bounds each of them by `bound` seconds.
+
+    Without `secrets` a record that names one is said not to be readable here.
+    """
 
     engines: Engines
     defaults: Mapping[str, Mapping[str, Any]] = attrs.field(repr=False)
     ports_for: PortsFor
     clock: IReactorTime
     bound: float = CHECK_BOUND
+    secrets: ISecrets | None = None
 
     async def check_all(
         self, records: Sequence[WrittenRecord]
@@ -42,7 +48,10 @@ class Checker:
     async def _check(self, written: WrittenRecord) -> Sequence[Finding]:
         try:
             ports = self.ports_for(written)
-            ready = prepare(written, self.engines, self.defaults, ports.environ)
+            secrets = None
+            if self.secrets is not None:
+                secrets = await read_secrets(written, self.defaults, self.secrets)
+            ready = prepare(written, self.engines, self.defaults, ports.environ, secrets)
         except MissingEngine as missing:
             return (Finding(about="record", ok=False, words=missing.words, mend=missing.mend),)
         except RecordFailure as failure:

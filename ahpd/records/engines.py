@@ -3,10 +3,11 @@
 An engine that is installed beside this host is an entry point of the group `ahpd.engines`: its
 name is the engine's, and what it loads is an `IEngine`, or a callable without arguments that
 makes one. Names are read without importing anything; an engine is imported when it is asked
-for. Source: PLUGINS.txt, "An engine of your own".
+for. What plugins register joins those while the host runs. Source: PLUGINS.txt, "An engine of
+your own".
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from twisted.logger import Logger
@@ -15,6 +16,7 @@ from zope.interface.verify import verifyObject
 
 from ahpd.config.records import is_slug
 from ahpd.interfaces.engines import IEngine, RecordFailure
+from ahpd.interfaces.plugins import Owned
 from ahpd.records.words import failure_words
 
 if TYPE_CHECKING:
@@ -28,8 +30,12 @@ GROUP: Final = "ahpd.engines"
 DISTRIBUTIONS: Final = {"acp": "ahpd-agent-acp", "openai": "ahpd-agent-openai"}
 
 
-class MissingEngine(RecordFailure):
-    """An engine that is not here; `words` say so and `mend` is the command that installs it."""
+class UnknownEngine(RecordFailure):
+    """An engine that is not here."""
+
+
+class MissingEngine(UnknownEngine):
+    """An engine that is not here and that can be; `words` say so and `mend` is the command that installs it."""
 
     def __init__(self, words: str, mend: str) -> None:
         super().__init__(f"{words}; {mend} installs it")
@@ -63,13 +69,71 @@ class Engines:
         self._found = found
         self._points: dict[str, EntryPoint] | None = None
         self._loaded: dict[str, Any] = {}
+        self._registered: dict[str, Owned] = {}
+        self._left: set[tuple[str, str]] = set()
 
     def names(self) -> Sequence[str]:
-        """Every engine's name, this program's own first; imports none."""
-        return (*self._built_in, *(name for name in self._by_name() if name not in self._built_in))
+        """Every engine's name: this program's own, what is installed, what plugins registered.
+
+        Imports none.
+        """
+        own = (*self._built_in, *(name for name in self._by_name() if name not in self._built_in))
+        return (*own, *(name for name in self._registered if name not in own))
+
+    def contributed(self, items: Mapping[str, Owned]) -> Collection[str]:
+        """Have plugins' engines be `items` (`Owned` of `IEngine`, by name); what moved, by name.
+
+        One with the name of an engine that is there without plugins is left out, and said once.
+        """
+        if not items and not self._registered:
+            return ()
+        before, self._registered = self._registered, dict(items)
+        for name in before.keys() - items.keys():
+            self._left = {each for each in self._left if each[0] != name}
+        for name, owned in items.items():
+            taken = name in self._built_in or self._is_point(name)
+            if taken and (name, owned.plugin) not in self._left:
+                self._left.add((name, owned.plugin))
+                log.error(
+                    "the engine {name} of the plugin {plugin} is left out: "
+                    "an engine that is installed has its name",
+                    name=name,
+                    plugin=owned.plugin,
+                )
+        return {
+            name
+            for name in before.keys() | items.keys()
+            if _value(before.get(name)) is not _value(items.get(name))
+        }
+
+    def registrant(self, name: str) -> str | None:
+        """The plugin whose engine `name` is; None for one that is there without plugins."""
+        owned = self._registered.get(name)
+        if owned is None or name in self._built_in or self._is_point(name):
+            return None
+        return owned.plugin
+
+    def distribution(self, name: str) -> str | None:
+        """The distribution that brings the engine `name`, where it is known."""
+        if name in self._built_in:
+            return "ahpd"
+        point = self._by_name().get(name)
+        return None if point is None else _distribution(point) or None
+
+    def held(self, name: str) -> Any:
+        """The engine `name` where it was imported, or needs no import; None where it was not."""
+        loaded = self._loaded.get(name)
+        if loaded is None and self.registrant(name) is not None:
+            return self._registered[name].value
+        return None if isinstance(loaded, RecordFailure) else loaded
 
     def get(self, name: str) -> Any:
         """The engine `name` (`IEngine`). Raises `RecordFailure`, the same one each time."""
+        if name not in self._built_in and not self._is_point(name):
+            owned = self._registered.get(name)
+            if owned is None:
+                raise self._unknown(name)
+            return owned.value
         if name not in self._loaded:
             try:
                 self._loaded[name] = self._load(name)
@@ -80,12 +144,13 @@ class Engines:
             raise loaded.with_traceback(None)
         return loaded
 
+    def _is_point(self, name: str) -> bool:
+        return name in self._by_name()
+
     def _load(self, name: str) -> Any:
         if name in self._built_in:
             return self._built_in[name]()
-        point = self._by_name().get(name)
-        if point is None:
-            raise self._unknown(name)
+        point = self._by_name()[name]
         whose = f'the engine "{name}" ({point.value})'
         try:
             loaded = point.load()
@@ -100,11 +165,11 @@ class Engines:
             raise RecordFailure(f"{whose} calls itself {engine.name!r}, not {name!r}")
         return engine
 
-    def _unknown(self, name: str) -> RecordFailure:
+    def _unknown(self, name: str) -> UnknownEngine:
         command = install_command(name)
         if command is not None:
             return MissingEngine(f'the engine "{name}" is not installed', command)
-        return RecordFailure(
+        return UnknownEngine(
             f'there is no engine "{name}" here; installed: {", ".join(self.names())}'
         )
 
@@ -129,6 +194,10 @@ class Engines:
             distribution=_distribution(point),
             why=why,
         )
+
+
+def _value(owned: Owned | None) -> Any:
+    return None if owned is None else owned.value
 
 
 def _distribution(point: "EntryPoint") -> str:

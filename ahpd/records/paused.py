@@ -15,7 +15,7 @@ class PausedAgent:
     """`agent` in all it is and provides, but for taking messages."""
 
     def __init__(self, agent: Any) -> None:
-        self._agent = agent
+        self.inner = agent
         self.refusal = (
             f"The agent {agent.provider!r} is paused on this host and takes no new session or "
             "message."
@@ -24,8 +24,13 @@ class PausedAgent:
         alsoProvides(self, IPausedAgent)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._agent, name)
+        return getattr(self.inner, name)
 
     async def open_chat(self, start: ChatStart) -> IAgentChat:
         """Raises `AgentFailure`, always."""
         raise AgentFailure(self.refusal, "agentPaused")
+
+
+def unpaused(agent: Any) -> Any:
+    """The agent itself, where `agent` is one that is paused here."""
+    return agent.inner if isinstance(agent, PausedAgent) else agent

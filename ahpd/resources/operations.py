@@ -33,6 +33,8 @@ class Operation:
     """The result (schema: the command's) of `call(provider, params)`."""
     ends: tuple[str, ...] = ("uri",)
     """The params that are URIs; the first one's scheme says who is asked."""
+    writes: tuple[str, ...] = ()
+    """Those under which something else is once it is done."""
 
 
 async def _read(provider: Any, params: State) -> Any:
@@ -73,6 +75,7 @@ async def _copy(provider: Any, params: State) -> Any:
     return {}
 
 
+_ONE: Final = ("uri",)
 _TWO_ENDS: Final = ("source", "destination")
 
 #: The commands a provider carries out, by method.
@@ -80,11 +83,11 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     "resourceRead": Operation(IResourceProvider, _read),
     "resourceList": Operation(IListedResources, _list),
     "resourceResolve": Operation(IResolvedResources, _resolve),
-    "resourceWrite": Operation(IWritableResources, _write),
-    "resourceDelete": Operation(IWritableResources, _delete),
-    "resourceMkdir": Operation(IWritableResources, _mkdir),
-    "resourceMove": Operation(IWritableResources, _move, _TWO_ENDS),
-    "resourceCopy": Operation(IWritableResources, _copy, _TWO_ENDS),
+    "resourceWrite": Operation(IWritableResources, _write, writes=_ONE),
+    "resourceDelete": Operation(IWritableResources, _delete, writes=_ONE),
+    "resourceMkdir": Operation(IWritableResources, _mkdir, writes=_ONE),
+    "resourceMove": Operation(IWritableResources, _move, _TWO_ENDS, _TWO_ENDS),
+    "resourceCopy": Operation(IWritableResources, _copy, _TWO_ENDS, _TWO_ENDS[1:]),
 }
 
 

@@ -24,6 +24,7 @@ from zope.interface import implementer
 from ahpd.interfaces import (
     Changed,
     IClientFiles,
+    IEvents,
     IResourceProvider,
     IResources,
     IResourceWatcher,
@@ -35,14 +36,16 @@ from ahpd.protocol import State
 from ahpd.protocol.check import ShapeError
 from ahpd.protocol.client_uris import CLIENT_SCHEME
 from ahpd.protocol.errors import METHOD_NOT_FOUND, internal_error, invalid_params
+from ahpd.protocol.reserved import registrable
 from ahpd.protocol.uris import scheme
 from ahpd.resources.operations import OPERATIONS, Operation, check_answer
-from ahpd.resources.schemes import registrable
 
 log = Logger()
 
 _WATCH: Final = "createResourceWatch"
 _REQUEST: Final = "resourceRequest"
+#: The event of a URI that something else is under from now on.
+_WRITTEN: Final = "resource_write"
 
 
 @implementer(IResources)
@@ -58,6 +61,8 @@ class Resources:
     ) -> None:
         self._providers = dict(providers or {})
         self._clients = clients
+        #: Who is told of what was written; set by whoever composes the host.
+        self.events: IEvents | None = None
 
     def register(self, name: str, provider: Any) -> None:
         """Have `provider` serve the scheme `name`.
@@ -72,6 +77,10 @@ class Resources:
             raise ValueError(f"what is to serve {wanted} cannot be read: no IResourceProvider")
         self._providers[wanted] = provider
 
+    def serves(self, name: str) -> bool:
+        """Whether somebody serves the scheme `name`."""
+        return name.lower() in self._providers
+
     def unregister(self, name: str) -> None:
         """Nobody serves a registered scheme any more; one nobody registered is no error."""
         self._providers.pop(registrable(name), None)
@@ -83,11 +92,16 @@ class Resources:
         operation = OPERATIONS[method]
         served = self._route(operation, params)
         if served == CLIENT_SCHEME and self._clients is not None:
-            return await self._clients.ask(method, params)
-        provider = self._provider(served)
-        if not operation.needs.providedBy(provider):
-            raise _not_served(method, served)
-        return await _carried_out(method, served, operation, provider, params)
+            answer = await self._clients.ask(method, params)
+        else:
+            provider = self._provider(served)
+            if not operation.needs.providedBy(provider):
+                raise _not_served(method, served)
+            answer = await _carried_out(method, served, operation, provider, params)
+        if operation.writes and self.events is not None and self.events.listened(_WRITTEN):
+            for key in operation.writes:
+                self.events.emit(_WRITTEN, {"uri": params[key]})
+        return answer
 
     async def watch(self, request: WatchRequest, changed: Changed) -> IResourceWatcher:
         """See `IResources.watch`."""

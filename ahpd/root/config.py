@@ -31,6 +31,8 @@ CHAT_MOVES: Final = "chatMoves.enabled"
 WORKSPACE_TRUST: Final = "workspaceTrust"
 #: The shell a client's terminal opens, as an absolute path (AHP.txt, `root/configChanged`).
 DEFAULT_SHELL: Final = "defaultShell"
+#: Whether plugins may draw pages on chats (PLUGINS.txt, "Showing a canvas on a chat").
+CANVASES: Final = "canvasesEnabled"
 _BYTE_KEYS: Final = frozenset({CLIENT_QUEUE_BYTES, REPLAY_BYTES})
 
 
@@ -99,6 +101,12 @@ def schema(terminals: bool = False) -> State:
                 "type": "boolean",
                 "title": "Move chats",
                 "description": "Chats may be moved in their session and to another one",
+            },
+            CANVASES: {
+                "type": "boolean",
+                "title": "Canvases",
+                "description": "Plugins may draw pages on chats",
+                "default": False,
             },
             WORKSPACE_TRUST: {
                 "type": "object",

@@ -1,17 +1,26 @@
 """What `ahp-root://` holds, and the one action a client may send there."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from zope.interface import implementer
 
 from ahpd.channels.envelope import Envelope, Origin
 from ahpd.channels.store import ChannelStore
-from ahpd.interfaces import IActionHandler, IAgent, Refusal
+from ahpd.interfaces import IActionHandler, IAgent, Owned, Refusal
 from ahpd.protocol import Action, State
 from ahpd.protocol.permission_rules import KEY, with_allowed
 from ahpd.protocol.uris import ROOT, ChannelKind
-from ahpd.root.config import CLIENT_QUEUE_BYTES, DEFAULT_SHELL, REPLAY_BYTES, check_push, schema
+from ahpd.root.config import (
+    CANVASES,
+    CLIENT_QUEUE_BYTES,
+    DEFAULT_SHELL,
+    REPLAY_BYTES,
+    check_push,
+    schema,
+)
+from ahpd.root.contributed import ContributedConfig
+from ahpd.root.host_values import HostValue, Pushed, read_only
 from ahpd.root.shown import shown
 
 
@@ -43,11 +52,37 @@ class RootService:
         if terminals:
             state["terminals"] = []
         store.open(ROOT, ChannelKind.ROOT, state, self._applied)
+        self._contributed = ContributedConfig(store, state["config"]["schema"])
 
     def values(self) -> Mapping[str, Any]:
         """The configuration's values now, to read."""
         values: Mapping[str, Any] = self._store.state(ROOT)["config"]["values"]
         return values
+
+    def canvases_enabled(self) -> bool:
+        """Whether a window turned canvases on."""
+        return self.values().get(CANVASES) is True
+
+    def contributed_configuration(self, items: Mapping[str, Owned]) -> None:
+        """The settings of providers (`ProviderConfiguration`) that plugins contribute, all of them.
+
+        Each property joins the schema, its default held where nothing is set.
+        """
+        self._contributed.providers(items)
+
+    def host_values(
+        self, source: str, values: Mapping[str, HostValue], pushed: Pushed = read_only
+    ) -> None:
+        """The keys of `source` that this host sets itself, all of them, said where they moved.
+
+        What a client sends for one is `pushed` to their owner, who refuses it or answers what is
+        said in its place.
+        """
+        self._contributed.host_values(source, values, pushed)
+
+    def set_meta(self, fields: Mapping[str, Any]) -> None:
+        """Have the root's `_meta` hold these; None takes one out. No action carries it."""
+        self._contributed.set_meta(fields)
 
     def grant(self, rules: Sequence[str]) -> None:
         """Allow rules in every session, said as this host's own where they are anything new.
@@ -88,20 +123,34 @@ class RootService:
         rows: Sequence[State] = self._store.state(ROOT)["agents"]
         return rows
 
-    def handle(self, channel: str, action: Action, origin: Origin) -> None:
+    def handle(self, channel: str, action: Action, origin: Origin) -> Awaitable[None] | None:
         """`root/configChanged`. One that leaves every value as it is is neither kept nor said."""
         if action["type"] != "root/configChanged":
             raise Refusal(f"{action['type']} is not an action of {ROOT}")
-        pushed: dict[str, Any] = action["config"]
-        check_push(pushed)
-        held = self._store.state(ROOT)["config"]["values"]
-        after = pushed if action.get("replace") else {**held, **pushed}
-        if after != held:
+        check_push(action["config"])
+        # What is said in place of a value may be what it is already: who sent another is told.
+        moves = not action.get("replace") and self._moves(action)
+        taken = self._contributed.taken(action, origin)
+        if isinstance(taken, Awaitable):
+            return self._say_later(taken, origin, moves)
+        self._say(taken, origin, moves)
+        return None
+
+    async def _say_later(self, taken: Awaitable[Action], origin: Origin, moves: bool) -> None:
+        self._say(await taken, origin, moves)
+
+    def _say(self, action: Action, origin: Origin, moves: bool) -> None:
+        if moves or self._moves(action):
             self._store.dispatch(ROOT, action, origin)
+
+    def _moves(self, action: Action) -> bool:
+        held, sent = self.values(), action["config"]
+        return bool((sent if action.get("replace") else {**held, **sent}) != held)
 
     def _applied(self, envelope: Envelope) -> None:
         if envelope.type == "root/configChanged":
             self._store.replay.max_bytes = self._bytes(REPLAY_BYTES)
+            self._contributed.applied()
             self.on_config()
 
     def _bytes(self, key: str) -> int:

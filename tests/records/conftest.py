@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 from twisted.internet.task import Clock
+from twisted.logger import formatEvent, globalLogPublisher
 
 from ahpd.config.records import Records
 from ahpd.interfaces.engines import EnginePorts
 from ahpd.records.demo import BUILT_IN
 from ahpd.records.engines import GROUP, Engines
-from ahpd.records.opening import open_agents
+from ahpd.records.opening import open_record
 from ahpd.testing.installed_engines import install_distribution
 
 MODULE = "ahpd_fake_engines_for_tests"
@@ -65,8 +66,13 @@ class World:
 
     def open(self, *rows):
         """Agents by provider, and the words of what was left out."""
-        agents, problems = open_agents(self.records(*rows), self.ports, self.engines, self.defaults)
-        return agents, [str(problem) for problem in problems]
+        agents, problems = {}, []
+        for record in self.records(*rows):
+            opened = open_record(record, self.ports, self.engines, self.defaults)
+            if opened.agent is not None:
+                agents[record.id] = opened.agent
+            problems += [f"{record.place} ({record.id}): {each.words}" for each in opened.problems]
+        return agents, problems
 
 
 @pytest.fixture
@@ -79,3 +85,16 @@ def world(tmp_path, monkeypatch):
     made.install()
     yield made
     sys.modules.pop(MODULE, None)
+
+
+@pytest.fixture
+def logged_lines():
+    """The lines that are logged while a test runs."""
+    lines = []
+
+    def observe(event):
+        lines.append(formatEvent(event))
+
+    globalLogPublisher.addObserver(observe)
+    yield lines
+    globalLogPublisher.removeObserver(observe)

@@ -46,9 +46,10 @@ class Running:
         self.service.stopService().addCallback(done.append)
         return done
 
-    def probe(self):
+    def probe(self, provider):
         found = []
-        Deferred.fromCoroutine(self.service.probe_all()).addCallback(found.append)
+        agent = self.service.agents[provider]
+        Deferred.fromCoroutine(self.service.probe(provider, agent)).addCallback(found.append)
         return found
 
 
@@ -88,7 +89,7 @@ def test_a_paused_agent_changes_is_probed_and_closed_as_any():
     agent.told()
     run.clock.advance(CHANGE_WINDOW)
     assert run.said == [1]
-    assert list(run.probe()[0]) == ["lively"]
+    assert [each.words for each in run.probe("lively")[0]] == ["found"]
     assert run.stop() == [None]
     assert agent.closed
 
@@ -107,34 +108,31 @@ def test_a_listener_that_fails_is_told_again(monkeypatch):
     assert run.said == [2]
 
 
-def test_agents_are_asked_at_once_and_those_that_cannot_be_are_left_out():
-    waits = Deferred()
-    run = Running(Lively("slow", works=waits), Lively("quick"), ScriptedAgent())
-    found = run.probe()
+def test_an_agent_is_asked_and_one_that_cannot_be_finds_nothing():
+    waits, plain = Deferred(), ScriptedAgent()
+    run = Running(Lively("slow", works=waits), plain)
+    found = run.probe("slow")
     assert found == []
     waits.callback(None)
-    assert {name: each[0].words for name, each in found[0].items()} == {
-        "slow": "found",
-        "quick": "found",
-    }
+    assert [each.words for each in found[0]] == ["found"]
+    assert run.probe(plain.provider) == [()]
     assert run.clock.getDelayedCalls() == []
 
 
 def test_one_that_does_not_answer_is_said_and_holds_nobody():
-    run = Running(Lively("deaf", works=Deferred(lambda _: None)), Lively("quick"))
-    found = run.probe()
+    run = Running(Lively("deaf", works=Deferred(lambda _: None)))
+    found = run.probe("deaf")
     run.clock.advance(PROBE_BOUND)
-    assert found[0]["deaf"][0].words == "did not say whether it works within 20 s"
-    assert found[0]["quick"][0].ok
+    assert found[0][0].words == "did not say whether it works within 10 s"
 
 
 @pytest.mark.logs_failures
 def test_one_that_breaks_when_it_is_asked_is_said():
     works = Deferred()
     run = Running(Lively("broken", works=works))
-    found = run.probe()
+    found = run.probe("broken")
     works.errback(ValueError("no such thing"))
-    assert found[0]["broken"][0] == Finding(
+    assert found[0][0] == Finding(
         about="agent", ok=False, words="could not be asked: no such thing"
     )
 

@@ -60,7 +60,24 @@ def test_no_word_holds_a_secret_or_a_line_break(world):
 def test_a_record_that_would_not_open_is_said_as_the_start_would(world):
     found = check(world, {"config": {"level": "loud"}}, {"engine": "acp"}, {"engine": "nobody"})
     assert [found[f"agent-{i}"][0].about for i in range(3)] == ["record"] * 3
-    assert found["agent-0"][0].words == "config.level: found a value that is none of low, high"
+    assert found["agent-0"][0].words == "config.level must be one of low, high"
     assert found["agent-1"][0].words == 'the engine "acp" is not installed'
     assert found["agent-1"][0].mend == "pip install ahpd-agent-acp"
     assert found["agent-2"][0].words == 'there is no engine "nobody" here; installed: demo, fake'
+
+
+def test_a_secret_is_read_from_the_vault_where_there_is_one(world):
+    from ahpd.vault import MemoryVault, Secrets
+
+    records = world.records({"config": {"apiKey": {"$secret": "host:x"}}})
+    words = []
+    for secrets in (None, Secrets(MemoryVault()), Secrets(MemoryVault({"host:x": "a-key-12345"}))):
+        checker = Checker(world.engines, {}, world.ports, world.clock, secrets=secrets)
+        done = []
+        Deferred.fromCoroutine(checker.check_all(records)).addCallback(done.append)
+        words.append(done[0][0][1][0].words)
+    assert words[0].startswith(
+        'config.apiKey: names the secret "host:x", and no vault is read here'
+    )
+    assert words[1] == 'config.apiKey: names the secret "host:x": the vault holds no host:x'
+    assert words[2].startswith("found, ")

@@ -30,7 +30,7 @@ def test_it_takes_a_pace_and_nothing_else(world):
     agents, problems = world.open(*rows)
     assert agents == {}
     assert [words.partition(": ")[2] for words in problems] == [
-        "config.paceMs: does not fit the engine's schema (minimum: 0)",
-        "config.other: is an unknown field, known: paceMs",
+        "config.paceMs must be at least 0",
+        "config.other is not a known field; known: paceMs",
         "model: the demo agent takes none; its chats choose theirs",
     ]

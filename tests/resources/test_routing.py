@@ -420,7 +420,7 @@ def test_a_watch_goes_to_whoever_serves_its_root():
     ],
 )
 def test_a_reserved_name_is_refused(name):
-    with pytest.raises(ValueError, match=f"the scheme {name.lower()} is reserved"):
+    with pytest.raises(ValueError, match=f"the name {name.lower()} is reserved"):
         Resources().register(name, Whole())
 
 

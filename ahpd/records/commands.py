@@ -1,0 +1,319 @@
+"""The commands of `x-ahpd-agents`, and its operations, which run the same code.
+
+Source: PLUGINS.txt, `x-ahpd-agents` ("Six commands serve an agent").
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import attrs
+from twisted.logger import Logger
+
+from ahpd.config.records import WrittenRecord
+from ahpd.config.redaction import scrub
+from ahpd.extensions.operations import OperationsOf
+from ahpd.interfaces import (
+    Alert,
+    Caller,
+    Description,
+    Finding,
+    IProbedAgent,
+    Method,
+    Operation,
+    RecordsFailure,
+    SecretFailure,
+)
+from ahpd.protocol import State
+from ahpd.protocol.errors import RpcError, internal_error, invalid_params
+from ahpd.records.agents import AgentRecords
+from ahpd.records.asking import (
+    Taken,
+    Wanted,
+    asked_record,
+    check_new_id,
+    identifier_in,
+    taken,
+    unknown,
+    wanted,
+)
+from ahpd.records.opening import READY
+from ahpd.records.row import CONFIGURED, OPERATIONS, Held, offered
+from ahpd.records.rules import PUT, REMOVE
+from ahpd.schemas import Vaulted
+from ahpd.schemas.vaulted import prefix
+
+log = Logger()
+
+#: What the secrets of an agent are kept under: `<owner>:agent/<id>/<field>`.
+SUBJECT: Final = "agent"
+_MODES: Final = {"enable": "enabled", "pause": "paused", "disable": "disabled"}
+_WHAT: Final = {
+    "put": ("Put an agent", "Makes or changes an agent's record."),
+    "remove": ("Remove an agent", "Ends what runs on an agent and deletes its record."),
+    "check": ("Check an agent", "Reads a record again and asks whether its agent works."),
+    "enable": ("Enable an agent", "Opens an agent that is paused or disabled."),
+    "pause": ("Pause an agent", "Takes nothing new on an agent, which stays open."),
+    "disable": ("Disable an agent", "Lets go of an agent; its sessions stay."),
+}
+
+
+class AgentCommands:
+    """Puts, removes, checks and switches records for clients.
+
+    `has_name` answers who else has a name (a backend, a scheme), `connectors` the rows of the
+    connectors there are. Each command checks its grants and the owner's rule itself, and raises
+    `RpcError` in the words the caller is told.
+    """
+
+    def __init__(
+        self,
+        records: AgentRecords,
+        vaulted: Vaulted,
+        has_name: Taken,
+        connectors: Callable[[], Sequence[State]] = tuple,
+    ) -> None:
+        self._records = records
+        self._rules = records.ground.rules
+        self._vaulted = vaulted
+        self._has_name = has_name
+        self._connectors = connectors
+
+    def methods(self) -> Mapping[str, Method]:
+        """The commands by their names."""
+        served = {
+            "put": (PUT, self.put),
+            "remove": (REMOVE, self.remove),
+            "check": (PUT, self.check),
+            **{verb: (PUT, self._switch(mode)) for verb, mode in _MODES.items()},
+        }
+        return {
+            f"x-ahpd/agents/{verb}": Method(
+                grant=grant, handle=handle, describe=_describe(*_WHAT[verb])
+            )
+            for verb, (grant, handle) in served.items()
+        }
+
+    def operations(self) -> OperationsOf:
+        """The operations of the channel."""
+        return OperationsOf(
+            list=lambda: OPERATIONS,
+            offered=offered,
+            rows=self._records.rows,
+            scope=SUBJECT,
+            invoke=self._invoked,
+        )
+
+    async def _invoked(
+        self, operation: Operation, target: str | None, value: Any, caller: Caller
+    ) -> State | None:
+        params = {"id": target}
+        if operation.id == "remove":
+            await self.remove(params, caller)
+            return None
+        if operation.id == "check":
+            return await self.check(params, caller)
+        return await self._switched(params, caller, _MODES[operation.id])
+
+    # -- making and changing -------------------------------------------------------------
+
+    async def put(self, params: Mapping[str, Any], caller: Caller) -> State:
+        """Make or change a record, open it and fold it in; its row."""
+        asked = asked_record(params)
+        self._rules.put(caller, asked.owner)
+        await self._records.lock.acquire()
+        try:
+            before = self._records.get(asked.id)
+            if before is None:
+                check_new_id(asked.id, self._has_name)
+                self._check_keeps()
+            else:
+                self._check_known(before, caller, taken(asked.id, "another agent"))
+                self._check_is_kept(before, "change")
+                if before.written.owner != asked.owner:
+                    self._rules.remove(caller, before.written.owner)
+                else:
+                    self._rules.put(caller, before.written.owner)
+            return await self._put(asked, before, caller)
+        finally:
+            self._records.lock.release()
+
+    async def _put(self, asked: WrittenRecord, before: Held | None, caller: Caller) -> State:
+        same = before is not None and before.written.owner == asked.owner
+        held = before.written.config if before is not None and same else None
+        left = None if before is None else before.written
+        if before is not None:
+            asked = attrs.evolve(asked, mode=before.written.mode)
+        want = wanted(
+            asked,
+            self._records.ground.engines,
+            self._records.ground.defaults,
+            held,
+            self._connectors(),
+        )
+        written = await self._vault(want)
+        try:
+            await self._records.keep(written)
+        except RecordsFailure as failure:
+            await self._forget(written, held or {})
+            raise internal_error(f"{asked.id} could not be kept: {failure}") from None
+        if left is not None:
+            # What another owner kept is forgotten whole, whatever the new record names.
+            await self._forget(left, written.config if same else {})
+        return self._row(await self._records.change(written), caller)
+
+    async def _vault(self, want: Wanted) -> WrittenRecord:
+        written = want.written
+        try:
+            config = await self._vaulted.moved(
+                want.schema,
+                written.owner,
+                SUBJECT,
+                written.id,
+                written.config,
+                want.held,
+                want.key_fields,
+            )
+        except SecretFailure as failure:
+            raise invalid_params(f"params.config.{failure}") from None
+        return attrs.evolve(written, config=config)
+
+    async def _forget(self, written: WrittenRecord, kept: Mapping[str, Any]) -> None:
+        """Take the secrets that are a record's own and `kept` does not name out of the vault."""
+        try:
+            under = prefix(written.owner, SUBJECT, written.id)
+            await self._vaulted.forget_unnamed(written.config, kept, under=under)
+        except SecretFailure as failure:
+            log.error("a secret of an agent stays in the vault: {words}", words=str(failure))
+
+    async def remove(self, params: Mapping[str, Any], caller: Caller) -> State:
+        """End what runs on an agent, and delete its record and its secrets."""
+        identifier = identifier_in(params)
+        await self._records.lock.acquire()
+        try:
+            held = self._known(identifier, caller)
+            self._rules.remove(caller, held.written.owner)
+            self._check_is_kept(held, "remove")
+            try:
+                await self._records.forget(identifier)
+            except RecordsFailure as failure:
+                raise internal_error(f"{identifier} could not be removed: {failure}") from None
+            await self._records.drop(identifier)
+            await self._forget(held.written, {})
+        finally:
+            self._records.lock.release()
+        return {}
+
+    # -- switching -------------------------------------------------------------------------
+
+    def _switch(self, mode: str) -> Callable[[Mapping[str, Any], Caller], Any]:
+        return lambda params, caller: self._switched(params, caller, mode)
+
+    async def _switched(self, params: Mapping[str, Any], caller: Caller, mode: str) -> State:
+        identifier = identifier_in(params)
+        await self._records.lock.acquire()
+        try:
+            held = self._known(identifier, caller)
+            self._rules.put(caller, held.written.owner)
+            self._check_is_kept(held, "switch")
+            written = attrs.evolve(held.written, mode=mode)
+            try:
+                await self._records.keep(written)
+            except RecordsFailure as failure:
+                raise internal_error(f"{identifier} could not be kept: {failure}") from None
+            return self._row(await self._records.change(written), caller)
+        finally:
+            self._records.lock.release()
+
+    # -- checking ----------------------------------------------------------------------------
+
+    async def check(self, params: Mapping[str, Any], caller: Caller) -> State:
+        """Read a record again, ask its agent whether it works; its row with the alerts."""
+        identifier = identifier_in(params)
+        await self._records.lock.acquire()
+        try:
+            held = self._known(identifier, caller)
+            self._rules.put(caller, held.written.owner)
+            if held.written.mode == "disabled":
+                raise invalid_params(f"params.id: {identifier} is disabled and is not asked")
+            await self._records.open(held)
+            await self._records.fold()
+        finally:
+            self._records.lock.release()
+        if held.opened.state == READY:
+            await self._probe(held)
+        return self._row(held, caller)
+
+    async def _probe(self, held: Held) -> None:
+        """Ask the agent, as it is now; what it found is forgotten where it was replaced."""
+        opened, agents = held.opened, self._records.ground.agents
+        asked = opened.agent
+        if not IProbedAgent.providedBy(asked):
+            asked = _ByEngine(opened.ready, self._records.ground.ports_for(held.written))
+        found = await agents.probe(held.written.id, asked)
+        if held.opened is not opened or self._records.get(held.written.id) is not held:
+            return
+        wrong = [finding for finding in found if not finding.ok]
+        if wrong:
+            assert opened.ready is not None, "what is ready was prepared"
+            text = scrub("; ".join(_said(each) for each in wrong), opened.ready.secrets)
+            held.alerts.raise_(Alert(level="warning", text=text, ref="probe"))
+        else:
+            held.alerts.clear("probe")
+        self._records.show(held)
+
+    # -- what is refused ---------------------------------------------------------------------
+
+    def _known(self, identifier: str, caller: Caller) -> Held:
+        held = self._records.get(identifier)
+        if held is None:
+            raise unknown(identifier)
+        self._check_known(held, caller)
+        return held
+
+    def _check_known(self, held: Held, caller: Caller, refusal: RpcError | None = None) -> None:
+        """One that may not be read and not be changed is not there for whoever asks."""
+        written = held.written
+        if self._rules.reads(caller.reader, {"owner": written.owner}):
+            return
+        if not self._rules.changes(caller, written.owner):
+            raise refusal or unknown(written.id)
+
+    def _check_is_kept(self, held: Held, what: str) -> None:
+        if held.source == CONFIGURED:
+            raise invalid_params(
+                f"params.id: {held.written.id} is in the configuration file "
+                f"({held.written.place}), which a person edits: nobody can {what} it here"
+            )
+        self._check_keeps()
+
+    def _check_keeps(self) -> None:
+        if not self._records.keeps:
+            raise invalid_params("This host keeps no records: agents stand in its configuration.")
+
+    def _row(self, held: Held, caller: Caller) -> State:
+        rows = self._records.rows
+        row = rows.get(held.written.id)
+        return {} if row is None else rows.shown(row, caller)
+
+
+@attrs.frozen
+class _ByEngine:
+    """Asks an engine about a record whose agent cannot be asked itself."""
+
+    ready: Any
+    ports: Any
+
+    async def probe(self) -> Sequence[Finding]:
+        """See `IEngine.check`."""
+        found: Sequence[Finding] = await self.ready.engine.check(self.ready.record, self.ports)
+        return found
+
+
+def _said(finding: Finding) -> str:
+    words = " ".join(finding.words.split())
+    return words if finding.mend is None else f"{words} ({finding.mend})"
+
+
+def _describe(title: str, description: str) -> Callable[[], Description]:
+    described = Description(title=title, description=description)
+    return lambda: described
