@@ -152,7 +152,7 @@ class ChatActions:
             or not resumable_error(latest)
         ):
             raise Refusal("The requested turn is not the latest resumable errored turn.")
-        if not chat.owner.agent.abilities.resume:
+        if not chat.agent.abilities.resume:
             raise Refusal(_NO_RESUME)
         chat.resume_turn(action, origin)
 

@@ -13,15 +13,18 @@ from twisted.logger import Logger
 
 from ahpd.chats.chat_host import ChatHost, Served
 from ahpd.chats.folders import folders_of
+from ahpd.chats.handed import handed_start
 from ahpd.chats.owner import Surroundings
 from ahpd.interfaces import (
     ChatStart,
+    IAgent,
     IAgentChat,
     IConfiguredChat,
     IConversations,
     StoreFailure,
 )
 from ahpd.protocol import State
+from ahpd.protocol.read_only import read_only
 from ahpd.protocol.text import plain
 
 log = Logger()
@@ -37,11 +40,15 @@ class Opening(Served, Protocol):
     def state(self) -> State:
         """The chat's state (schema: ChatState)."""
 
+    @property
+    def agent(self) -> IAgent:
+        """The agent it runs on."""
+
 
 class Backend:
     """A chat's conversation, while it is open, and what it becomes next."""
 
-    __slots__ = ("_chat", "_host", "_trusted", "_world", "open", "stale")
+    __slots__ = ("_chat", "_host", "_trusted", "_world", "agent", "open", "stale")
 
     def __init__(self, world: Surroundings, chat: Opening) -> None:
         self._world = world
@@ -49,6 +56,8 @@ class Backend:
         self._host: ChatHost | None = None
         self.open: IAgentChat | None = None
         """The conversation; None while none is open."""
+        self.agent: IAgent | None = None
+        """What it is open on, or being opened: its session may be on another one by now."""
         self.stale = False
         """Whether it is let go of before the next turn."""
         self._trusted = True
@@ -60,10 +69,13 @@ class Backend:
         await self.settled()
         if self.open is None:
             host = ChatHost(self._chat, self._world.offers)
+            agent = self.agent = self._chat.agent
+            self._world.in_use.took(agent)
             try:
-                self.open = await self._chat.owner.agent.open_chat(self._start(host))
+                self.open = await agent.open_chat(self._start(host))
             except BaseException:
                 host.end()
+                self._let_go(agent)
                 raise
             self._host = host
         return self.open
@@ -76,18 +88,18 @@ class Backend:
         offers = self._world.offers
         if self.open is None or self._trusted or offers is None:
             return False
-        goes_on = self._chat.owner.agent.abilities.reopens or self._chat.kept.conversation is None
+        goes_on = self._chat.agent.abilities.reopens or self._chat.kept.conversation is None
         return goes_on and offers.trusted(folders_of(self._chat))
 
     def _start(self, host: ChatHost) -> ChatStart:
         chat = self._chat
         owner, kept = chat.owner, chat.kept
         seen = [turn for turn in chat.state["turns"] if not kept.is_command(turn["id"])]
-        return ChatStart(
+        start = ChatStart(
             session=owner.uri,
             chat=chat.uri,
             working_directories=folders_of(chat),
-            config=dict(owner.chat_config(chat.uri)),
+            config=owner.chat_config(chat.uri),
             history=plain(seen),
             host=host,
             resume=kept.resumed(),
@@ -97,6 +109,7 @@ class Backend:
             server_tools=owner.server_tools,
             **self._offered(owner.uri),
         )
+        return handed_start(start)
 
     def _offered(self, session: str) -> dict[str, Any]:
         """What of a start is the host's to offer."""
@@ -114,11 +127,11 @@ class Backend:
     def configure(self) -> None:
         """The configuration moved: told to a backend that takes it, or begun again with it."""
         owner = self._chat.owner
-        if self.open is None or self.stale or not owner.agent.abilities.live_config:
+        if self.open is None or self.stale or not self._chat.agent.abilities.live_config:
             self.stale = True
             return
         try:
-            values = dict(owner.chat_config(self._chat.uri))
+            values = read_only(owner.chat_config(self._chat.uri))
             cast("IConfiguredChat", self.open).configure(values)
         except Exception as failed:
             log.warn(
@@ -164,7 +177,7 @@ class Backend:
             await self._delete()
 
     async def _delete(self) -> None:
-        kept, agent = self._chat.kept, self._chat.owner.agent
+        kept, agent = self._chat.kept, self._chat.agent
         conversation = kept.conversation
         if conversation is not None and IConversations.providedBy(agent):
             deleting = ensureDeferred(
@@ -194,6 +207,7 @@ class Backend:
     async def close(self) -> None:
         """Let go of the conversation; returns when it is down, or had its time. Never raises."""
         backend, self.open = self.open, None
+        agent, self.agent = self.agent, None
         host, self._host = self._host, None
         if host is not None:
             host.end()
@@ -213,6 +227,15 @@ class Backend:
                 kind=type(failed).__name__,
                 error=str(failed),
             )
+        finally:
+            if agent is not None:
+                self._world.in_use.let_go(agent)
+
+    def _let_go(self, agent: IAgent) -> None:
+        """It could not be opened on `agent`."""
+        if self.agent is agent:
+            self.agent = None
+        self._world.in_use.let_go(agent)
 
 
 async def _closed(backend: IAgentChat) -> None:

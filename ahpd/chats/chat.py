@@ -16,6 +16,7 @@ from ahpd.chats.answers import ANSWERS
 from ahpd.chats.background import BackgroundWork
 from ahpd.chats.commands import LocalCommands
 from ahpd.chats.conversation import Conversation
+from ahpd.chats.happenings import begun, dropped, ended, ending, not_kept
 from ahpd.chats.kept import Kept
 from ahpd.chats.output import DELTAS
 from ahpd.chats.owner import ChatOwner, Surroundings, TurnFailure
@@ -25,7 +26,7 @@ from ahpd.chats.rows import Row
 from ahpd.chats.steering import Steering
 from ahpd.chats.turn import ENDS, STARTS, Turn, ids_of, new_turn
 from ahpd.chats.unsaved import lost
-from ahpd.interfaces import BackgroundTask, IAgentChat, StoreFailure
+from ahpd.interfaces import BackgroundTask, IAgent, IAgentChat, StoreFailure
 from ahpd.protocol import Action, State
 from ahpd.protocol.text import plain
 
@@ -44,8 +45,10 @@ class Chat:
         "commands",
         "conversation",
         "current",
+        "ending",
         "kept",
         "owner",
+        "provider",
         "queue",
         "row",
         "steering",
@@ -65,8 +68,12 @@ class Chat:
         self.uri = uri
         self.row = row
         """The row in the session as it was last said."""
+        self.provider: str | None = None
+        """Whose it is for good, where that is another agent than its session's."""
         self.current: Turn | None = None
         """The turn that is active in every client's state."""
+        self.ending: dict[str, Turn] | None = None
+        """The turns whose ends are on their way to clients, by their ids."""
         self.closed = False
         self.kept = Kept(self._note, facts)
         self.steering = Steering(self)
@@ -83,6 +90,12 @@ class Chat:
     def state(self) -> State:
         """The chat's state (schema: ChatState), to read."""
         return self._world.store.state(self.uri)
+
+    @property
+    def agent(self) -> IAgent:
+        """The agent it runs on."""
+        other = None if self.provider is None else self._world.agent_of(self.provider)
+        return self.owner.agent if other is None else other
 
     @property
     def is_open(self) -> bool:
@@ -117,7 +130,7 @@ class Chat:
     @property
     def can_steer(self) -> bool:
         """Whether its agent takes messages into a running turn."""
-        return self.owner.agent.abilities.steering
+        return self.conversation.agent.abilities.steering
 
     def holds_turn(self, turn_id: str) -> bool:
         """Whether a turn of this id was started here and not dropped since."""
@@ -159,8 +172,10 @@ class Chat:
             self.current.output.heard(envelope.action, self.state)
         if kind in STARTS:
             self._start_applied(envelope.action)
-        if kind in ENDS and self.current is None and "activity" in self.state:
-            self.say({"type": "chat/activityChanged"})
+        elif kind in ENDS:
+            ended(self._world, self, envelope.action)
+            if self.current is None and "activity" in self.state:
+                self.say({"type": "chat/activityChanged"})
         if kind == "chat/turnComplete":
             self._say_unread(envelope.action["turnId"])
             self.queue.drain()
@@ -180,7 +195,7 @@ class Chat:
         active = self.state.get("activeTurn")
         if active is None or active["id"] != turn.turn_id:
             # Resumed when something said before it had dropped the turn.
-            turn.over, self.current = True, None
+            self.drop_turn(turn)
             self.conversation.halt()
         elif "steeringMessage" in self.state:
             self.steering.offer()
@@ -204,8 +219,9 @@ class Chat:
             return  # its start could not be kept
         failure = refused(self)
         if failure is not None:
-            self.fail(turn, failure)
+            self.reject(turn, failure)
             return
+        begun(self._world, self, turn)
         self.owner.turn_admitted(self.uri, action["message"])
         if not turn.over:
             self.conversation.run(turn)
@@ -224,7 +240,8 @@ class Chat:
         turn_id, message = action["turnId"], action["message"]
         self.known_turns().add(turn_id)
         turn = new_turn(self._world, self, turn_id, message)
-        turn.elsewhere = elsewhere
+        turn.elsewhere, turn.queued_id = elsewhere, action.get("queuedMessageId")
+        turn.drained = origin is None and turn.queued_id is not None
         turn.replaced, self.current = self.current, turn
         self.say(action, origin)
         return turn
@@ -240,8 +257,9 @@ class Chat:
         self.say(action, origin)
         failure = None if turn.over else refused(self)
         if failure is not None:
-            self.fail(turn, failure)
+            self.reject(turn, failure)
         elif not turn.over:
+            begun(self._world, self, turn)
             self.conversation.run(turn)
 
     def start_message(self, message: State, queued_id: str | None = None) -> None:
@@ -260,10 +278,11 @@ class Chat:
         """See `Queue.go_on`."""
         self.queue.go_on()
 
-    def not_started(self, turn: Turn) -> None:
+    def not_started(self, turn: Turn, failure: TurnFailure) -> None:
         """The start of `turn` could not be kept: clients see the turn before it, or none."""
         before, turn.replaced, turn.over = turn.replaced, None, True
         self.current = None if before is None or before.over else before
+        not_kept(self._world, self, turn, failure)
         self.queue.not_started()
         if not turn.resumed:
             self.known_turns().discard(turn.turn_id)
@@ -284,6 +303,7 @@ class Chat:
         self.current = None
         turn.output.end()
         turn.over = True
+        ending(self._world, self, turn)
         if turn.resumed:
             action = {**action, "duration": turn.duration(self._world.clock.seconds())}
         halt = self.conversation.halting()
@@ -365,6 +385,16 @@ class Chat:
         if not turn.handed and turn.elsewhere is None:
             self.owner.turn_unhanded(failure)
 
+    def reject(self, turn: Turn, failure: TurnFailure) -> None:
+        """Say that `turn` failed, refused before anybody was handed it."""
+        turn.rejected = True
+        self.fail(turn, failure)
+
+    def drop_turn(self, turn: Turn) -> None:
+        """`turn` is in nobody's state any more: it is over, and no end of it is said."""
+        dropped(self._world, self, turn)
+        turn.over, self.current = True, None
+
     def _not_begun(self, turn: Turn) -> bool:
         """Whether a resumed turn ends as it was resumed, with nothing said in between."""
         active = self.state.get("activeTurn")
@@ -376,6 +406,7 @@ class Chat:
             return False
         turn.output.end()
         turn.over = True
+        ending(self._world, self, turn)
         if self.current is turn:
             self.current = None
         return True
@@ -385,8 +416,18 @@ class Chat:
         self.commands.say_stopped()
         turn = self.current
         if turn is not None:
-            self.fail(turn, interrupted(turn.handed and self.owner.agent.abilities.resume))
+            self.fail(turn, interrupted(turn.handed and self.agent.abilities.resume))
         self.halt()
+
+    async def abandon(self, failure: TurnFailure) -> None:
+        """Its agent goes: the turn that runs on it ends in `failure`, and its backend closes.
+
+        A command of the host's own runs on. Returns when the backend is down.
+        """
+        turn = self.current
+        if turn is not None and turn.elsewhere is None:
+            self.fail(turn, failure)
+        await self.conversation.release()
 
     def unsaved(self, envelope: Envelope | None, failure: StoreFailure) -> None:
         """Something of the chat's could not be kept (`ahpd.channels.store.Unsaved`)."""

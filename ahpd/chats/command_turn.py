@@ -17,6 +17,7 @@ from twisted.python.failure import Failure
 from ahpd.chats.backend import Opening
 from ahpd.chats.call_record import failed_result
 from ahpd.chats.folders import folders_of
+from ahpd.chats.happenings import dropped
 from ahpd.chats.owner import Surroundings
 from ahpd.chats.parts import held_call
 from ahpd.chats.printed import plain_text, tail
@@ -195,6 +196,7 @@ class CommandTurn:
     def stop(self) -> None:
         """Kill it and all it started. Nothing more is said of its turn; again is no error."""
         self._turn.output.end()
+        dropped(self._world, self._chat, self._turn)
         self._turn.over = True
         over = self._exit
         if self._terminal is None or over is None or over.called or self._grace is not None:

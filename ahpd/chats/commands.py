@@ -15,6 +15,7 @@ from twisted.internet.defer import Deferred
 
 from ahpd.channels.envelope import Origin
 from ahpd.chats.command_turn import CommandTurn, Running
+from ahpd.chats.happenings import begun
 from ahpd.chats.owner import Surroundings, TurnFailure
 from ahpd.chats.turn import Turn
 from ahpd.interfaces import StoreFailure
@@ -51,8 +52,8 @@ class Commanded(Running, Protocol):
     def holds_turn(self, turn_id: str) -> bool:
         """Whether a turn of this id is the chat's."""
 
-    def fail(self, turn: Turn, failure: TurnFailure) -> None:
-        """Say that a turn failed, unless its end was said."""
+    def reject(self, turn: Turn, failure: TurnFailure) -> None:
+        """Say that a turn failed, refused before anybody was handed it."""
 
 
 class LocalCommands:
@@ -88,6 +89,7 @@ class LocalCommands:
             chat.kept.command_begins(action["turnId"])
         stop = partial(self._stop, action["turnId"])
         turn = chat.begin_turn(action, origin, elsewhere=stop)
+        turn.command = True
         if turn.said or turn.over:
             self._begin(turn)
         else:  # inside of a delivery: its start is said behind it
@@ -103,11 +105,12 @@ class LocalCommands:
             return
         going = owner.turn_refused(False) if owner.closing else None
         if going is not None:
-            chat.fail(turn, going)
+            chat.reject(turn, going)
             owner.turn_unhanded(going)
             return
         command = command_in(turn.request.text)
         assert command is not None, "no other message is started here"
+        begun(self._world, chat, turn)
         owner.command_admitted(chat.uri, command)
         owner.turn_handed()
         if not turn.over:  # stopped by somebody who was just told that the session is ready

@@ -15,11 +15,14 @@ from twisted.logger import Logger
 
 from ahpd.chats.attached import with_attachments
 from ahpd.chats.backend import Backend, Opening
+from ahpd.chats.handed import handed_turn
+from ahpd.chats.happenings import dropped
 from ahpd.chats.owner import Surroundings, TurnFailure
 from ahpd.chats.tasks import finished
 from ahpd.chats.turn import Turn
 from ahpd.interfaces import (
     AgentFailure,
+    IAgent,
     IAgentChat,
     IResumingChat,
     StoreFailure,
@@ -62,6 +65,7 @@ class Conversation:
         "_chat",
         "_grace",
         "_idle",
+        "_renewed",
         "_side",
         "_task",
         "_tending",
@@ -79,6 +83,7 @@ class Conversation:
         self._waiting: deque[Turn] | None = None
         self._task: Deferred[None] | None = None
         self._tending = False
+        self._renewed = False
         self._grace: IDelayedCall | None = None
         self._idle: IDelayedCall | None = None
 
@@ -86,6 +91,11 @@ class Conversation:
     def backend(self) -> IAgentChat | None:
         """The conversation, while it is open."""
         return self._side.open
+
+    @property
+    def agent(self) -> IAgent:
+        """The agent it is open on; the chat's, which it is opened on next, where it is not."""
+        return self._side.agent or self._chat.agent
 
     @property
     def is_open(self) -> bool:
@@ -112,6 +122,9 @@ class Conversation:
         running, waiting = self.running, tuple(self._waiting or ())
 
         def halt() -> None:
+            for turn in waiting:
+                if turn in (self._waiting or ()):
+                    dropped(self._world, self._chat, turn)
             later = [turn for turn in self._waiting or () if turn not in waiting]
             self._waiting = deque(later) if later else None
             self._chat.steering.forget()
@@ -123,6 +136,7 @@ class Conversation:
     def _let_go(self, turn: Turn) -> None:
         self._chat.owner.workers_over(self._chat.uri, turn.turn_id)
         turn.output.end()
+        dropped(self._world, self._chat, turn)
         turn.over = turn.halted = True
         if turn.handed and self.backend is not None:
             what = f"stopping turn {turn.turn_id} of {self._chat.uri}"
@@ -182,7 +196,7 @@ class Conversation:
         backend = await self._side.opened()
         if turn.over:
             return
-        turn.request = attrs.evolve(request, client_tools=owner.client_tools)
+        turn.request = handed_turn(request, owner.client_tools)
         owner.turn_handed()
         if turn.over:
             return  # stopped by somebody who was just told that the session is ready
@@ -215,7 +229,7 @@ class Conversation:
             return
         if self._waiting:
             self._begin(self._waiting.popleft())
-        elif self._chat.kept.over:
+        elif self._chat.kept.over or self._renewed:
             self._tend()
         else:
             self._rest()
@@ -225,6 +239,17 @@ class Conversation:
     def refresh(self) -> None:
         """Begin again, on what is in force then, at the next turn."""
         self._side.stale = True
+
+    def renew(self) -> None:
+        """Its agent is another one: let go of what it is open on, behind the turn that runs.
+
+        While the backend does something for it though no turn runs, that is at the next turn.
+        """
+        if self.is_open:
+            self._side.stale = True
+            self._renewed = self.running is not None or self._tending
+            if not self._renewed and not self._chat.in_use:
+                self._tend()
 
     def configure(self) -> None:
         """The configuration moved: told to a backend that takes it, or begun again with it."""
@@ -245,7 +270,7 @@ class Conversation:
 
     def _tend(self) -> None:
         self._stay()
-        self._tending = True
+        self._tending, self._renewed = True, False
         task = self._world.tasks.spawn(f"closing the agent of {self._chat.uri}", self._tended())
         if self._tending:
             self._task = task
@@ -262,7 +287,7 @@ class Conversation:
     def _rest(self) -> None:
         """Nothing runs: let go of the backend once that has been so for a while."""
         seconds = self._world.idle_release
-        if seconds and self.backend is not None and self._chat.owner.agent.abilities.reopens:
+        if seconds and self.backend is not None and self._chat.agent.abilities.reopens:
             self._idle = self._world.clock.callLater(seconds, self._idled)
 
     def _stay(self) -> None:

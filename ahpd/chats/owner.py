@@ -9,6 +9,8 @@ from twisted.internet.interfaces import IReactorTime
 
 from ahpd.channels.envelope import Envelope
 from ahpd.channels.store import ChannelStore, Journal, Unsaved
+from ahpd.chats.agents_in_use import AgentsInUse
+from ahpd.chats.from_plugins import FromPlugins
 from ahpd.chats.tasks import Tasks
 from ahpd.interfaces import (
     Grant,
@@ -52,6 +54,9 @@ class Company(Protocol):
     def server_moved(self, session: Any, server_id: str, state: Mapping[str, Any]) -> None:
         """See `ChatOwner.mcp_server_moved`."""
 
+    def turn_coming(self, session: Any) -> None:
+        """A turn of one of a session's chats is about to be handed to its backend."""
+
 
 class TerminalsLeft(Protocol):
     """What becomes of the terminals of commands that are over."""
@@ -82,6 +87,71 @@ class TerminalsLeft(Protocol):
         """Dispose of every terminal a session claims. Never fails."""
 
 
+class Told(Protocol):
+    """Whoever is told what happens in the sessions of a host (`ahpd.chats.happenings`).
+
+    `session` and `chat` are URIs, but for `chat_moved`. `message` is a turn's as it was sent
+    (schema: Message), and `queued` the id it waited under.
+    """
+
+    def session_began(self, session: str, provider: str, client: str | None) -> None:
+        """A session was made; by which client, where one asked for it."""
+
+    def session_over(self, session: str, reason: str) -> None:
+        """A session is gone for good: `disposed`, or `abandoned` before its first message."""
+
+    def turn_begun(
+        self,
+        session: str,
+        chat: str,
+        turn_id: str,
+        message: Mapping[str, Any],
+        *,
+        queued: str | None,
+        resumed: bool,
+    ) -> None:
+        """A turn is handed to its chat's backend, or is a command the host runs."""
+
+    def turn_over(
+        self,
+        session: str,
+        chat: str,
+        turn_id: str,
+        message: Mapping[str, Any],
+        action: Action,
+        *,
+        rejected: bool,
+        command: bool,
+        queued: str | None,
+    ) -> None:
+        """A turn's end was said, which is `action`; `queued` where the queue's drain ended it."""
+
+    def turn_refused(
+        self,
+        session: str,
+        chat: str,
+        turn_id: str,
+        message: Mapping[str, Any],
+        error: State,
+        *,
+        queued: str | None,
+    ) -> None:
+        """A turn was not started, and whoever sent its message has it still (schema: ErrorInfo)."""
+
+    def chat_moved(self, session: Any, chat: Any, action: Action) -> None:
+        """`action`, no delta, was applied on a chat of a session, both given as they are held."""
+
+    def session_moved(self, session: str, action: Action) -> None:
+        """`action` was applied on a session's own channel."""
+
+
+@attrs.define(eq=False)
+class Happenings:
+    """Who is told; None for nobody. Whoever composes the host says it."""
+
+    told: Told | None = None
+
+
 @attrs.frozen(kw_only=True)
 class Surroundings:
     """What every session and chat of one host works with."""
@@ -98,6 +168,8 @@ class Surroundings:
     """Seconds a chat's backend is kept with nothing to do, where it can be opened again; 0
     keeps it."""
     tasks: Tasks = attrs.field(factory=Tasks)
+    in_use: AgentsInUse = attrs.field(factory=AgentsInUse)
+    """What conversations are open on."""
     attachments: IAttachments | None = None
     """What becomes of messages' attachments; None passes them on as they were sent."""
     note: Callable[[str, Mapping[str, Any]], None] = lambda channel, facts: None
@@ -117,6 +189,11 @@ class Surroundings:
     """What becomes of the terminals of commands; None keeps nothing of them."""
     offers: IOffers | None = None
     """What agents are offered beside their turns; None offers nothing."""
+    agent_of: Callable[[str], IAgent | None] = lambda provider: None
+    """The agent of a provider, or what stands for one that is not offered."""
+    from_plugins: FromPlugins = attrs.field(factory=FromPlugins)
+    happenings: Happenings = attrs.field(factory=Happenings)
+    """Who is told what happens in sessions and chats."""
 
     def stamp(self) -> str:
         """The moment now, as it travels."""
@@ -155,6 +232,10 @@ class ChatOwner(Protocol):
     @property
     def archived(self) -> bool:
         """Whether the session is archived."""
+
+    @property
+    def paused(self) -> bool:
+        """Whether its agent takes no message now: what waits goes on waiting."""
 
     @property
     def agent(self) -> IAgent:

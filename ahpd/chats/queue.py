@@ -68,7 +68,9 @@ class Queue:
     def drain(self) -> None:
         """Start the next, if nothing runs and something may."""
         chat = self._chat
-        if chat.current is not None or chat.closed or chat.owner.closing:
+        if chat.current is not None or chat.closed:
+            return
+        if chat.owner.closing or chat.owner.paused:
             return
         self._wanted = chat.steering.holding
         if self._wanted:

@@ -37,8 +37,8 @@ def truncated(chat: "Chat", turn_id: str | None) -> None:
         return
     kill = chat.commands.halting()  # the turn of each was under way, and was dropped
     if chat.current is not None and chat.current.said and "activeTurn" not in chat.state:
-        turn, chat.current = chat.current, None
-        turn.over = True
+        turn = chat.current
+        chat.drop_turn(turn)
         chat.conversation.halt()
         if turn.elsewhere is not None:
             turn.output.end()

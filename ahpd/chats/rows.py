@@ -33,7 +33,7 @@ def row_of(state: State) -> Row:
 def summary_of(state: State) -> State:
     """The whole row (schema: ChatSummary)."""
     summary: State = {"resource": state["resource"]}
-    for field in (*FIELDS, "workingDirectories"):
+    for field in (*FIELDS, "workingDirectories", "provider"):
         if field in state:
             summary[field] = state[field]
     return summary

@@ -41,6 +41,16 @@ class Turn:
     """Whether its end was said, or will not be."""
     halted: bool = False
     """Whether the backend was told to let go."""
+    queued_id: str | None = None
+    """The id its message waited under, where it waited."""
+    drained: bool = False
+    """Whether the host took it out of the queue itself."""
+    rejected: bool = False
+    """Whether the host refused it, its start being said, before anybody was handed it."""
+    command: bool = False
+    """Whether it is a command of the host's own."""
+    lost: bool = False
+    """Whether its start could not be kept, and so was not said."""
 
     @property
     def turn_id(self) -> str:

@@ -30,8 +30,8 @@ class Losing(Protocol):
     def fail(self, turn: Turn, failure: TurnFailure, unsaved: bool = False) -> None:
         """Say that a turn failed."""
 
-    def not_started(self, turn: Turn) -> None:
-        """The start of `turn` was not said after all."""
+    def not_started(self, turn: Turn, failure: TurnFailure) -> None:
+        """The start of `turn` was not said after all, for `failure`."""
 
 
 def lost(chat: Losing, envelope: Envelope | None, failure: StoreFailure) -> None:
@@ -41,7 +41,7 @@ def lost(chat: Losing, envelope: Envelope | None, failure: StoreFailure) -> None
     elif envelope.type in STARTS:
         turn = chat.current
         if turn is not None and not turn.said and turn.turn_id == envelope.action["turnId"]:
-            chat.not_started(turn)
+            chat.not_started(turn, store_failed(failure))
     elif envelope.type in ENDS:
         chat.say(_error_for(envelope.action, failure), unsaved=True)
     elif envelope.type in TURN_ACTIONS and envelope.origin is None:

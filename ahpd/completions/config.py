@@ -3,7 +3,7 @@
 Source: AHP.txt, `sessionConfigCompletions`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from twisted.internet.defer import Deferred
@@ -48,9 +48,15 @@ async def completed(agent: IAgent, params: Mapping[str, Any]) -> list[State]:
 
 
 async def seeded(
-    clock: IReactorTime, agent: IAgent, params: Mapping[str, Any], form: State
+    clock: IReactorTime,
+    agent: IAgent,
+    params: Mapping[str, Any],
+    form: State,
+    others: Collection[str] = (),
 ) -> State:
     """`form` (schema: ResolveSessionConfigResult) with the first values of its dynamic keys.
+
+    `others` are those somebody else than the agent answers.
 
     So a client can label the value it holds before it opens anything. Each key is asked
     for once; one that fails or takes too long stays as its schema has it.
@@ -58,14 +64,16 @@ async def seeded(
     if not IConfigCompletions.providedBy(agent):
         return form
     declared: Mapping[str, State] = form["schema"]["properties"]
-    dynamic = [key for key, one in declared.items() if one.get("enumDynamic") is True]
+    dynamic = [
+        key for key, one in declared.items() if one.get("enumDynamic") is True and key not in others
+    ]
     if not dynamic:
         return form
     properties = dict(declared)
     for key in dynamic:
         found = await _first_values(clock, agent, {**params, "property": key, "query": ""})
         if found:
-            properties[key] = _with_values(properties[key], found)
+            properties[key] = with_values(properties[key], found)
     return {**form, "schema": {**form["schema"], "properties": properties}}
 
 
@@ -91,7 +99,7 @@ async def _first_values(
     return []
 
 
-def _with_values(declared: State, found: Sequence[State]) -> State:
+def with_values(declared: State, found: Sequence[State]) -> State:
     """The property's schema with `found` in front of what it lists itself."""
     values = [item["value"] for item in found]
     labels = [item["label"] for item in found]

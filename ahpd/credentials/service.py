@@ -15,7 +15,7 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
 from ahpd.credentials.askers import Askers
 from ahpd.credentials.lent import Lent, LentTokens, Target
-from ahpd.interfaces import IClientConnection
+from ahpd.interfaces import IClientConnection, IEvents
 from ahpd.protocol import State
 from ahpd.protocol.errors import auth_required, invalid_params
 from ahpd.protocol.uris import ROOT
@@ -79,6 +79,8 @@ class Credentials:
         self._timers: dict[int, dict[Lent, IDelayedCall]] = {}
         self._starting = starting
         self.askers = Askers()
+        #: Who is told of tokens that are lent; set by whoever composes the host.
+        self.events: IEvents | None = None
 
     # -- what connections say -----------------------------------------------------------
 
@@ -114,6 +116,9 @@ class Credentials:
         if lasts is not None:
             timers = self._timers.setdefault(connection, {})
             timers[lent] = self._clock.callLater(lasts, self._expired, caller, lent)
+        if self.events is not None and self.events.listened("authenticated"):
+            told = {"client": caller.record.client_id, "resource": resource}
+            self.events.emit("authenticated", told)
         self._signed_in(resource, target)
 
     def gone(self, connection_id: int) -> None:

@@ -13,6 +13,7 @@ import attrs
 from twisted.logger import Logger
 from zope.interface import implementer
 
+from ahpd.interfaces import CommandParser
 from ahpd.interfaces.permissions import IJudge, Question, Verdict
 from ahpd.permissions.edits import always_checked, is_hidden_at_home, patterns_approve
 from ahpd.permissions.looking import Look, directly
@@ -32,13 +33,14 @@ from ahpd.permissions.options import (
 from ahpd.permissions.paths import Links, PathSubject, glob_of
 from ahpd.permissions.patience import OutOfTime, Patience
 from ahpd.permissions.rules import EDIT, Named, RuleLists, allowed, named, parsed, rules_of
-from ahpd.permissions.shell_reading import MOST_BYTES, ShellReader
+from ahpd.permissions.shell_reading import MOST_BYTES, Reading, ShellReader
 from ahpd.permissions.shell_subject import (
     ShellSubject,
     edit_rules,
     rough_reading,
     sensitive_locations,
 )
+from ahpd.permissions.split_reading import BASH, LANGUAGES, SplitReader
 from ahpd.permissions.terminal_rules import TerminalTables
 from ahpd.permissions.urls import UrlSubject, host_named, normal_host, read_url
 from ahpd.protocol import approval_keys
@@ -74,17 +76,20 @@ class Judge:
         default_table: bool = True,
         seconds: Callable[[], float] = time.thread_time,
         look: Look = directly,
+        split: CommandParser | None = None,
     ) -> None:
         """`managed` and `eligible` are the operator's (`managedSettingsPermissions`,
         `eligibleForAutoApproval`), `checked` whether this host checks them (`managedRules`),
         `home` the folder `~` means, and `default_table` whether VS Code's table of commands
         holds where no window pushed one (`terminalAutoApproveDefaults`). `seconds` is a clock of
-        work this thread did, and `look` looks where paths lead."""
+        work this thread did, and `look` looks where paths lead. `split` takes lines apart in
+        place of the reader here."""
         self._managed = managed or ManagedPermissions()
         self._eligible = dict(eligible or {})
         self._checked = checked
         self._home = posixpath.normpath(home)
         self._reader = ShellReader()
+        self._split = None if split is None else SplitReader(split, self._reader)
         self._tables = TerminalTables(default_table)
         self._seconds = seconds
         self._look = look
@@ -121,16 +126,16 @@ class Judge:
     def _shell(
         self, question: Question, line: str, rules: RuleLists, links: Links, patience: Patience
     ) -> ShellSubject:
-        is_bash = question.permission.language == "bash"
+        read = self._read_in(question.permission.language)
         values = question.host_values
-        on = is_bash and values.get(approval_keys.TERMINAL_ENABLED) is not False
+        on = read is not rough_reading and values.get(approval_keys.TERMINAL_ENABLED) is not False
         managed = (*self._managed.deny, *self._managed.ask) if self._checked else ()
         table = (
             self._tables.table(values.get(approval_keys.TERMINAL_RULES), patience) if on else None
         )
         return ShellSubject(
             line=line,
-            read=self._reader.read if is_bash else rough_reading,
+            read=read,
             home=self._home,
             folders=question.folders,
             snapshots=question.snapshots,
@@ -143,6 +148,12 @@ class Judge:
             directory=_directory(question),
             patience=patience,
         )
+
+    def _read_in(self, language: str) -> Callable[[str], Reading]:
+        """What reads lines of a language; `rough_reading` where nothing does."""
+        if self._split is not None and language in LANGUAGES:
+            return self._split.reading_in(language)
+        return self._reader.read if language == BASH else rough_reading
 
     # -- the chain ----------------------------------------------------------------------
 

@@ -136,7 +136,7 @@ class ShellReader:
         line = line.strip(" \t\n")
         found: tuple[Command, ...] = ()
         try:
-            _check(line)
+            checked_line(line)
             text = in_bytes(line)
             root = self._parse(text)
             found = tuple(_rough(root, text))
@@ -161,7 +161,8 @@ class ShellReader:
         return self._parser.parse(text.encode("latin-1")).root_node
 
 
-def _check(line: str) -> None:
+def checked_line(line: str) -> None:
+    """Raises `Unreadable` for a line that is too long, or that a person reads otherwise."""
     if len(line) > MOST_BYTES or len(line.encode("utf-8", "surrogatepass")) > MOST_BYTES:
         raise Unreadable(f"it has more than {MOST_BYTES} bytes")
     # Blanks and marks that are not seen, or that somebody else takes for blanks.

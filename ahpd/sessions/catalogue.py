@@ -20,6 +20,7 @@ from ahpd.protocol.errors import invalid_params
 from ahpd.protocol.uris import ROOT, session_id
 from ahpd.sessions.entry import Entry, Listed
 from ahpd.sessions.summary import changes_between
+from ahpd.wire.codec import decode
 
 log = Logger()
 
@@ -180,6 +181,15 @@ class Catalogue(Generic[S]):
             entry.flush.reset(quiet)
         else:
             entry.flush = self._world.clock.callLater(quiet, self._flush, entry)
+
+    def reread(self, entry: Entry[S]) -> None:
+        """Read the row of a session that is asleep anew, where that is due, and say what moved."""
+        before = entry.reread()
+        if before is None or not entry.announced:
+            return
+        changes = changes_between(decode(bytes(before)), entry.summary)
+        if changes:
+            self._notify("root/sessionSummaryChanged", {"session": entry.uri, "changes": changes})
 
     def flush_all(self) -> None:
         """Say now every move that waits for its quiet."""

@@ -96,6 +96,17 @@ class SessionChannels:
         seeking = None if self.resolve(channel) is not None else self.sought(channel)
         return None if seeking is None else self._sought_and_read(channel, seeking)
 
+    async def reach_chat(self, uri: str) -> str | None:
+        """The URI of the chat `uri` names, its session awake from now on; None for no chat.
+
+        Raises `RpcError` -32603 for one that cannot be read back.
+        """
+        waiting = self.waited(uri)
+        if waiting is not None:
+            await waiting
+        chat = self._registry.find_chat(uri)
+        return None if chat is None else chat.uri
+
     def sought(self, channel: str) -> Awaitable[None] | None:
         """See `IChannelSource.sought`: a backend may keep the session, not listed so far.
 

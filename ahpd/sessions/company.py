@@ -49,6 +49,7 @@ class SessionCompany:
         self.tools = ServerTools(sessions)
         self._facts = world.facts
         self._offers = world.offers
+        self._happenings = world.happenings
 
     def stop(self) -> None:
         """The host is going."""
@@ -70,6 +71,8 @@ class SessionCompany:
     def moved(self, session: Any, envelope: Envelope) -> None:
         """See `Company.moved`."""
         kind = envelope.type
+        if self._happenings.told is not None:
+            self._happenings.told.session_moved(session.uri, envelope.action)
         self.presence.observe(session, envelope)
         if kind in _TOOLS and self._offers is not None:
             self._offers.tools_moved(session.uri)
@@ -100,9 +103,13 @@ class SessionCompany:
         fields: State = {"serverTools": state.get("serverTools"), "customizations": found}
         return {name: list(value) for name, value in fields.items() if value}
 
-    def seed(self, state: State, found: Sequence[Mapping[str, Any]]) -> None:
+    def turn_coming(self, session: Any) -> None:
+        """See `Company.turn_coming`. What it may use is looked at anew, whoever decides it."""
+        self.tools.refresh(session)
+
+    def seed(self, uri: str, state: State, found: Sequence[Mapping[str, Any]]) -> None:
         """Put into a new session's state what every session has; `found` is its agent's list."""
-        tools = self.tools.of(state)
+        tools = self.tools.of(uri, state)
         if tools:
             state["serverTools"] = tools
         folders = state.get("workingDirectories") or ()

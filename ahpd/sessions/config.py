@@ -5,6 +5,9 @@ JSON Schema; a key or a value it does not take is refused by its path. Beside th
 keys every schema declares this host's own (`HOST_KEYS`), which the host takes whatever they
 hold and reads itself: one that is wrong is none (AHP.txt, `session/configChanged`).
 
+Plugins add keys to every session's schema too (`ahpd/sessions/session_keys.py`). They are
+`added` here, by key: one an agent declares itself is the agent's.
+
 A chat may set a value of its own for a key that says `chatMutable`; what it runs on is its
 session's values with those laid over (AHP.txt, "What is served outside the protocol").
 """
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
 
 
 SENSITIVE_EDIT_LOCATIONS: Final = "sensitiveEditLocations"
+#: The connectors a session uses by alias (PLUGINS.txt, "An action offered as a tool").
+CONNECTORS: Final = "connectors"
 
 
 #: What every session can be configured with, whatever its agent: by key, its property.
@@ -69,6 +74,13 @@ HOST_KEYS: Final[Mapping[str, State]] = {
         "description": "By a tool's name: false to have this session do without it.",
         "additionalProperties": {"type": "boolean", "title": "On"},
         "sessionMutable": True,
+    },
+    # Set when a session starts: whose account it works with does not change under it.
+    CONNECTORS: {
+        "type": "object",
+        "title": "Connectors",
+        "description": "By an alias, the connector it stands for: connectors://<adapter>/<id>.",
+        "additionalProperties": {"type": "string", "title": "Connector"},
     },
 }
 
@@ -145,21 +157,32 @@ def _words(error: "ValidationError", path: str) -> str:
 # -- what a session is made with ------------------------------------------------------
 
 
-def schema_of(agent: IAgent, directory: str | None, given: Mapping[str, Any]) -> State:
+#: Keys that are no agent's, by key its property (schema: SessionConfigPropertySchema).
+Added = Mapping[str, State]
+_NONE: Final[Added] = {}
+
+
+def schema_of(
+    agent: IAgent, directory: str | None, given: Mapping[str, Any], added: Added = _NONE
+) -> State:
     """What a session of `agent` can be configured with (schema: SessionConfigSchema)."""
     schema = agent.config_schema(directory, given)
+    own = schema["properties"]
+    more = {key: declared for key, declared in added.items() if key not in own}
     # This host's keys are its own, whatever an agent calls the same.
-    return {**schema, "properties": {**schema["properties"], **HOST_KEYS}}
+    return {**schema, "properties": {**own, **more, **HOST_KEYS}}
 
 
-def resolved(agent: IAgent, directory: str | None, given: Mapping[str, Any]) -> State:
+def resolved(
+    agent: IAgent, directory: str | None, given: Mapping[str, Any], added: Added = _NONE
+) -> State:
     """The form as far as it is filled in (schema: ResolveSessionConfigResult).
 
     What was answered comes back answered. An answer the schema has no place for any
     more, because another answer took it away, is left out, and a property nobody
     answered has its default, but for this host's own, which are set or not there.
     """
-    schema = schema_of(agent, directory, given)
+    schema = schema_of(agent, directory, given, added)
     values: State = {}
     for key, declared in schema["properties"].items():
         if key in HOST_KEYS:
@@ -172,13 +195,15 @@ def resolved(agent: IAgent, directory: str | None, given: Mapping[str, Any]) -> 
     return {"schema": schema, "values": values}
 
 
-def chosen(agent: IAgent, directory: str | None, given: Mapping[str, Any]) -> State:
+def chosen(
+    agent: IAgent, directory: str | None, given: Mapping[str, Any], added: Added = _NONE
+) -> State:
     """A new session's configuration (schema: SessionConfigState), defaults filled in.
 
     Raises `RpcError` -32602 naming the first key that neither the schema declares nor the
     agent takes, and the first value the schema does not take.
     """
-    config = resolved(agent, directory, given)
+    config = resolved(agent, directory, given, added)
     properties = config["schema"]["properties"]
     for key, value in given.items():
         if key in HOST_KEYS:
@@ -224,9 +249,9 @@ def change_refused(
     properties = {} if config is None else config["schema"]["properties"]
     changes: Mapping[str, Any] = action["config"]
     for key in _touched(held, action):
-        if key in HOST_KEYS:
+        declared = HOST_KEYS.get(key) or properties.get(key)
+        if key in HOST_KEYS and (fresh or HOST_KEYS[key].get("sessionMutable")):
             continue
-        declared = properties.get(key)
         words = f"Session configuration '{key}' is not writable."
         if declared is None and key in changes:
             refused = _undeclared(agent, key, changes[key], words)
@@ -270,15 +295,26 @@ def _touched(held: Mapping[str, Any], action: Mapping[str, Any]) -> list[str]:
     return touched
 
 
+def no_agents(values: Mapping[str, Any], added: Added) -> Mapping[str, Any]:
+    """Those of a session's values that are no agent's, and reach a chat of any backend."""
+    return {key: value for key, value in values.items() if key in HOST_KEYS or key in added}
+
+
 # -- what is handed on ----------------------------------------------------------------
 
 
 class Configured(Protocol):
     """A chat, as configuration reaches it."""
 
+    provider: str | None
+
     @property
     def state(self) -> State:
         """Schema: ChatState."""
+
+    @property
+    def agent(self) -> IAgent:
+        """The agent it runs on."""
 
     def config_moved(self) -> None:
         """Its configuration is another one."""
@@ -293,14 +329,18 @@ def moved_keys(before: Mapping[str, Any], after: Mapping[str, Any]) -> set[str]:
     }
 
 
-def hand_on(agent: IAgent, chats: Iterable[Configured], keys: Collection[str]) -> None:
+def hand_on(chats: Iterable[Configured], keys: Collection[str], added: Added = _NONE) -> None:
     """The session's values of `keys` moved: the chats that set none of their own are told.
+
+    A chat of another backend is told of those alone that are no agent's.
 
     This host's own keys are not worth beginning a conversation again for: a backend that
     takes nothing while it is open is handed them when it is next opened.
     """
-    told = set(keys) if agent.abilities.live_config else set(keys) - HOST_KEYS.keys()
     for chat in tuple(chats):
+        told = set(keys) if chat.agent.abilities.live_config else set(keys) - HOST_KEYS.keys()
+        if chat.provider is not None:
+            told &= HOST_KEYS.keys() | added.keys()
         if not told <= own_values(chat.state).keys():
             chat.config_moved()
 

@@ -7,13 +7,14 @@ conversation's name, under the session it is of; those of no session any more ar
 that is never shown, whose id is empty.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from ahpd.chats.chat import Chat
 from ahpd.interfaces import (
     DropChannel,
     DropSession,
+    IAgent,
     IConversations,
     ISessionStore,
     PutChannel,
@@ -22,13 +23,18 @@ from ahpd.interfaces import (
     Write,
 )
 from ahpd.protocol.uris import session_id
+from ahpd.sessions.missing import MissingAgent
 from ahpd.sessions.session import Session
+
+#: Conversations of a session that goes, and the agent they are on.
+Left = tuple[IAgent, Sequence[str]]
 
 #: The kind of a channel that stands for a conversation.
 KIND: Final = "conversation"
 #: The id no session's URI can have: what is under it is shown to nobody.
 HIDDEN: Final = ""
-#: The fact of a session that names the conversations its closed chats left behind.
+#: The fact of a session that names the conversations its closed chats left behind: by each
+#: the provider it is on, true for the session's own.
 CLOSED: Final = "closed"
 
 _HIDDEN_ROW: Final = SessionRow(
@@ -66,14 +72,18 @@ class OwnConversations:
     def moved(self, chats: Iterable[Chat], session: str) -> Iterator[Write]:
         """Chats go to the session of that id, their conversations with them."""
         for chat in chats:
-            agent = chat.owner.agent
+            agent = chat.agent
             if chat.kept.conversation is not None and IConversations.providedBy(agent):
                 yield self.kept(session, agent.provider, chat.kept.conversation)
 
-    def dropped(self, session: Session, conversations: Iterable[str]) -> Iterator[Write]:
-        """A session goes; the conversations it had are hidden, where its backend lists them."""
-        if IConversations.providedBy(session.agent):
-            yield from self.hidden(session.agent.provider, conversations)
+    def dropped(self, session: Session, left: Iterable[Left]) -> Iterator[Write]:
+        """A session goes; the conversations it had are hidden, where their backends list them.
+
+        One that is not there now may list them when it is there again.
+        """
+        for agent, conversations in left:
+            if IConversations.providedBy(agent) or isinstance(agent, MissingAgent):
+                yield from self.hidden(agent.provider, conversations)
         yield DropSession(id=session_id(session.uri))
 
     def hidden(self, provider: str, conversations: Iterable[str]) -> Iterator[Write]:

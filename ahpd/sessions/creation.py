@@ -24,6 +24,10 @@ from ahpd.protocol.uris import (
 #: The keys of a creation's `_meta` a session keeps: made of a workspace of several folders
 #: (AHP.txt, `session/workingDirectorySet`).
 KEPT_META: Final = frozenset({"multiRoot"})
+#: Whose a session is, where this host knows its users.
+OWNER_KEY: Final = "ahpd.owner"
+#: The keys of a session's `_meta` that this host writes itself, whatever plugins say of it.
+HOST_META: Final = KEPT_META | {OWNER_KEY, "agentHost/sessionArtifacts"}
 
 
 def checked_session_uri(channel: str) -> str:

@@ -238,7 +238,8 @@ class Customizations:
             return
         for chat in chats:
             backend = chat.conversation.backend
-            if backend is not None:
+            # Its session may be on another agent by now than the one it is open on.
+            if backend is not None and chat.conversation.agent.abilities.customizations:
                 work = self._switch(
                     session, chat, cast("ICustomizedChat", backend), identifier, enabled
                 )

@@ -1,5 +1,6 @@
 """A session's place in the catalogue: its row, whether the session is awake or asleep."""
 
+from collections.abc import Callable
 from typing import Final, Generic, Protocol, TypeVar
 
 from twisted.internet.interfaces import IDelayedCall
@@ -34,6 +35,9 @@ class Listed(Protocol):
 
 S = TypeVar("S", bound=Listed)
 
+#: Answers a row as it is to be by the session's URI and the row it has; None where it is that.
+Reread = Callable[[str, Encoded], State | None]
+
 #: What a session that is asleep is told by: announced, agent, when it moved, its row.
 Asleep = tuple[bool, str, str, Encoded | None]
 
@@ -56,6 +60,7 @@ class Entry(Generic[S]):
         "identifier",
         "known",
         "ordinal",
+        "reread_by",
         "session",
         "touched",
         "uri",
@@ -77,6 +82,8 @@ class Entry(Generic[S]):
         """Whether clients of this process may hold its state: it was awake here before."""
         self.conversation: str | None = None
         """The backend's id of a conversation that is listed and that no record is kept of."""
+        self.reread_by: Reread | None = None
+        """What the row of a session that is asleep is to be read by, before it is next."""
         self._provider = ""
         self._said: State | None = None
         self._summary: State | None = None
@@ -108,9 +115,23 @@ class Entry(Generic[S]):
     @property
     def encoded(self) -> Encoded:
         """The row as JSON bytes, which a listing of thousands is put together from."""
+        if self.reread_by is not None:
+            self.reread()
         if self._encoded is None:
             self._encoded = Encoded(encode(self.summary))
         return self._encoded
+
+    def reread(self) -> Encoded | None:
+        """Read the row of a session that is asleep anew: the one it had, where that was another."""
+        by, self.reread_by = self.reread_by, None
+        before = self._encoded
+        if by is None or self.session is not None or before is None:
+            return None
+        row = by(self.uri, before)
+        if row is None:
+            return None
+        self._encoded = Encoded(encode(row))
+        return before
 
     @property
     def said(self) -> State:

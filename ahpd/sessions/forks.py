@@ -41,6 +41,8 @@ class Made:
     """The folders it takes from its source; None where the source chose none of its own."""
     config: Mapping[str, Any] | None = None
     """The configuration values it takes from its source, which had set them for itself."""
+    provider: str | None = None
+    """The agent it is on, where that is another than its session's."""
     facts: Mapping[str, Any] = attrs.field(factory=dict)
     """What is kept with it and shown to nobody."""
 

@@ -13,9 +13,8 @@ from typing import Any, Final, Protocol
 import attrs
 
 from ahpd.chats.chat import Chat
-from ahpd.interfaces import IAgent
 from ahpd.protocol import State
-from ahpd.sessions.config import hand_on, moved_keys
+from ahpd.sessions.config import Added, hand_on, moved_keys
 from ahpd.sessions.folders import FOLDER_ACTIONS
 
 #: The actions that move it.
@@ -36,10 +35,6 @@ class Running(Protocol):
     chats: dict[str, Chat]
 
     @property
-    def agent(self) -> IAgent:
-        """The agent its chats run on."""
-
-    @property
     def state(self) -> State:
         """The session's state (schema: SessionState)."""
 
@@ -50,12 +45,15 @@ def in_force_of(state: State) -> InForce:
     return InForce(config["values"], tuple(state.get("workingDirectories") or ()))
 
 
-def handed_on(session: Running, before: InForce) -> InForce:
-    """Tell the conversations what moved since `before`; what is in force now."""
+def handed_on(session: Running, before: InForce, added: Added) -> InForce:
+    """Tell the conversations what moved since `before`; what is in force now.
+
+    `added` are the settings that are no agent's, by key.
+    """
     now = in_force_of(session.state)
     keys = moved_keys(before.values, now.values)
     if keys:
-        hand_on(session.agent, session.chats.values(), keys)
+        hand_on(session.chats.values(), keys, added)
     if now.folders != before.folders:
         for chat in tuple(session.chats.values()):
             if "workingDirectories" not in chat.state:

@@ -5,7 +5,7 @@ asks for them, and it is a session of this host's from then on. Backends are ask
 start and behind every listing, which answers what is known by then.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, cast
 from urllib.parse import quote
 
@@ -50,24 +50,18 @@ LONGEST_LISTING: Final = 5.0
 class BackendListings:
     """What the agents of a host that keep conversations list, merged into its catalogue.
 
-    `tools_of` answers the host's tools that a session of a state lists.
+    `tools_of` answers the host's tools that a session of a URI and a state lists.
     """
 
     def __init__(
         self,
         world: Surroundings,
         registry: SessionRegistry,
-        agents: Mapping[str, IAgent],
-        tools_of: Callable[[State], list[State]] = lambda state: [],
+        tools_of: Callable[[str, State], list[State]] = lambda uri, state: [],
     ) -> None:
         self._tools_of = tools_of
         self._world = world
         self._registry = registry
-        self._agents = {
-            provider: agent
-            for provider, agent in agents.items()
-            if IConversations.providedBy(agent)
-        }
         self._asked: dict[str, float] = {}
         self._asking: dict[str, Deferred[None]] = {}
         self._failed: set[str] = set()
@@ -84,7 +78,9 @@ class BackendListings:
         """
         now = self._world.clock.seconds()
         awaited = list(self._asking.values())
-        for provider, agent in self._agents.items():
+        for provider, agent in self._registry.agents.items():
+            if not IConversations.providedBy(agent):
+                continue
             asked = self._asked.get(provider)
             if provider in self._asking or (asked is not None and now - asked < APART):
                 continue
@@ -93,9 +89,20 @@ class BackendListings:
             awaited.append(answered)
             self._world.tasks.spawn(
                 f"listing the conversations of {provider}",
-                self._ask(provider, cast("IConversations", agent), answered),
+                self._ask(provider, agent, answered),
             )
         return awaited
+
+    def gone(self, provider: str) -> None:
+        """An agent is not offered any more: what it alone keeps is listed no longer."""
+        if provider not in self._registry.agents:
+            self._asked.pop(provider, None)
+            self._merge(provider, ())
+
+    def _keeper(self, provider: str) -> IAgent | None:
+        """The agent of this provider where it keeps conversations; None where there is none."""
+        agent = self._registry.agents.get(provider)
+        return agent if IConversations.providedBy(agent) else None
 
     def latest(self) -> "Deferred[None] | None":
         """Fires when what every backend keeps is known as it is now; None where it is.
@@ -110,12 +117,12 @@ class BackendListings:
         done.addTimeout(LONGEST_LISTING, self._world.clock, lambda result, seconds: None)
         return done.addCallback(lambda _: None)
 
-    async def _ask(self, provider: str, agent: IConversations, answered: "Deferred[None]") -> None:
+    async def _ask(self, provider: str, agent: IAgent, answered: "Deferred[None]") -> None:
         await self._turns.acquire()
         try:
-            if self._registry.catalogue.closing:
+            if self._registry.catalogue.closing or self._keeper(provider) is not agent:
                 return
-            asked = ensureDeferred(agent.list_conversations())
+            asked = ensureDeferred(cast("IConversations", agent).list_conversations())
             asked.addTimeout(MOST_PATIENCE, self._world.clock, _too_long)
             listed = await asked
         except Exception as failed:
@@ -128,7 +135,8 @@ class BackendListings:
                 )
         else:
             self._failed.discard(provider)
-            if not self._registry.catalogue.closing:
+            here = self._keeper(provider) is not None  # it may have gone meanwhile
+            if here and not self._registry.catalogue.closing:
                 self._merge(provider, listed)
         finally:
             self._turns.release()
@@ -147,11 +155,16 @@ class BackendListings:
             held = catalogue.entry(identifier)
             if held is not None:
                 if held.conversation == identifier and held.provider == provider:
-                    catalogue.surfaced_moved(held, _row(provider, conversation))
+                    catalogue.surfaced_moved(held, self._row(provider, conversation))
                 continue
             if not own.is_own(provider, identifier):
-                row = _row(provider, conversation)
+                row = self._row(provider, conversation)
                 catalogue.add_surfaced(identifier, row["resource"], row, provider, identifier)
+
+    def _row(self, provider: str, conversation: ListedConversation) -> State:
+        row = _row(provider, conversation)
+        self._world.from_plugins.seed(row["resource"], row)
+        return row
 
     # -- reading --------------------------------------------------------------------
 
@@ -175,7 +188,7 @@ class BackendListings:
 
     async def _read(self, entry: Entry[Session]) -> None:
         conversation = entry.conversation
-        agent = self._agents.get(entry.provider)
+        agent = self._keeper(entry.provider)
         if conversation is None or agent is None:
             return
         try:
@@ -199,7 +212,8 @@ class BackendListings:
     ) -> None:
         row = entry.summary
         directories = row.get("workingDirectories", [])
-        config = chosen(agent, next(iter(directories), None), {})
+        added = self._world.from_plugins.settings()
+        config = chosen(agent, next(iter(directories), None), {}, added)
         chat: State = {
             "resource": default_chat(entry.uri),
             "title": "",
@@ -209,10 +223,11 @@ class BackendListings:
             "turns": plain(list(read.turns)),
         }
         state = new_session_state(agent, chat_row(chat), directories, config, None)
+        self._world.from_plugins.seed(entry.uri, state)
         state["title"] = row["title"]
         state["status"] = row["status"]
         state["lifecycle"] = "ready"
-        tools = self._tools_of(state)
+        tools = self._tools_of(entry.uri, state)
         if tools:
             state["serverTools"] = tools
         catalogue = self._registry.catalogue
@@ -235,11 +250,12 @@ class BackendListings:
         with saving(entry.uri):
             registry.journals.apply(*registry.conversations.hidden(provider, [conversation]))
         registry.catalogue.remove(entry)
+        registry.tell_over(entry.uri)
         await self.delete(provider, [conversation])
 
     async def delete(self, provider: str, conversations: Sequence[str]) -> None:
         """Have a backend delete its copies of conversations. Those it does not stay hidden."""
-        agent = self._agents.get(provider)
+        agent = self._keeper(provider)
         if agent is None:
             if conversations:
                 self._keeps(provider)

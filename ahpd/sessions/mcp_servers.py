@@ -104,10 +104,9 @@ def _server(session: Customized, identifier: str) -> Mapping[str, Any] | None:
 
 def _backend(session: Customized) -> IMcpChat | None:
     """A conversation of the session that is open, the default chat's before any other."""
-    if not session.agent.abilities.mcp:
-        return None
     chats = sorted(session.chats.values(), key=lambda chat: chat.uri != session.default_chat)
     for chat in chats:
-        if chat.conversation.backend is not None:
+        open_on = chat.conversation.agent  # its session may be on another agent by now
+        if chat.conversation.backend is not None and open_on.abilities.mcp:
             return cast("IMcpChat", chat.conversation.backend)
     return None

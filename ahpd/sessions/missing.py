@@ -1,4 +1,4 @@
-"""The agent of a session whose provider this host does not offer any more.
+"""The agent of a session whose provider this host does not offer, or not any more.
 
 Its sessions can be read, renamed, marked and disposed of; a turn of theirs fails in words.
 """
@@ -14,12 +14,13 @@ from ahpd.protocol import State
 
 @implementer(IAgent)
 class MissingAgent:
-    """Stands where the agent of `provider` was."""
+    """Stands where the agent of `provider` was. `words` say why it is not there."""
 
     abilities = AgentAbilities()
 
-    def __init__(self, provider: str) -> None:
+    def __init__(self, provider: str, words: str | None = None) -> None:
         self.provider = provider
+        self.words = words or f"This host does not offer the agent {provider!r} any more."
 
     def info(self) -> State:
         """See `IAgent.info`. It is offered to nobody."""
@@ -36,6 +37,4 @@ class MissingAgent:
 
     async def open_chat(self, start: ChatStart) -> IAgentChat:
         """Raises `AgentFailure`, always."""
-        raise AgentFailure(
-            f"This host does not offer the agent {self.provider!r} any more.", "agentNotFound"
-        )
+        raise AgentFailure(self.words, "agentNotFound")

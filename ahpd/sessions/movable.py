@@ -95,6 +95,8 @@ def rooted(agent: IAgent, chat: State, default_chat: str) -> str | None:
     """
     if chat["resource"] == default_chat:
         return "it is its session's default chat"
+    if chat.get("provider") not in (None, agent.provider):
+        return "it is of another agent than its session"
     if is_worker(chat):
         return "it goes where the chat it works for goes"
     if chat.get("interactivity", "full") != "full":

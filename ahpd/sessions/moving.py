@@ -14,7 +14,7 @@ from urllib.parse import quote
 from ahpd.chats.chat import Chat
 from ahpd.chats.owner import Surroundings
 from ahpd.chats.rows import row_of, summary_of
-from ahpd.interfaces import StoreFailure
+from ahpd.interfaces import IPausedAgent, StoreFailure
 from ahpd.protocol import Action, State
 from ahpd.protocol.errors import RpcError, invalid_params
 from ahpd.protocol.status import IDLE, IS_READ
@@ -50,8 +50,11 @@ class ChatMoves:
             session = session_of(chat)
             session.movable.sync(session, chat)
 
-    def move(self, params: Mapping[str, Any]) -> State:
-        """`moveChat` (schema: MoveChatResult). Raises `RpcError` -32602, nothing changed."""
+    def move(self, params: Mapping[str, Any], client_id: str = "") -> State:
+        """`moveChat` (schema: MoveChatResult), as `client_id` asks for it; "" is nobody's.
+
+        Raises `RpcError` -32602, nothing changed.
+        """
         if not moves_enabled(self._world.store):
             raise refused("disabled", "Moving chats is not enabled.")
         chat = self._registry.find_chat(params["channel"])
@@ -61,7 +64,7 @@ class ChatMoves:
         source, destination = session_of(chat), params["destination"]
         kind = destination["kind"]
         if kind == "newSession":
-            return {"session": self._to_new_session(chat, source).uri}
+            return {"session": self._to_new_session(chat, source, client_id).uri}
         if kind != "session":
             raise refused(
                 "unsupported",
@@ -100,6 +103,8 @@ class ChatMoves:
                 raise refused(
                     "sessionQuarantined", f"The folders of the session are changing: {session.uri}"
                 )
+            if IPausedAgent.providedBy(session.agent):
+                raise refused("unsupported", session.agent.refusal)
         if not folders_of(sessions[0].state, chat.state):
             raise refused("workspaceless", f"{chat.uri} works in no folder")
 
@@ -156,12 +161,15 @@ class ChatMoves:
         take_own_title(target)
         self._settle(moved, source, target)
 
-    def _to_new_session(self, chat: Chat, source: Session) -> Session:
+    def _to_new_session(self, chat: Chat, source: Session, client_id: str) -> Session:
         self._check_leaving(chat, source)
         moved = with_workers(chat, source)
         leaving = _leaving(moved)
         target = self._new_session(chat, source, moved)
         self._keep(source, target, moved, leaving, ())
+        told = self._world.happenings.told
+        if told is not None:
+            told.session_began(target.uri, target.agent.provider, client_id or None)
         _hand_over(moved, source, target)
         for one in moved:
             one.row = row_of({**one.state, "movable": False} if one is chat else one.state)
@@ -217,6 +225,7 @@ class ChatMoves:
             made["config"] = plain(before["config"])
         made.update(SessionCompany.inherited(before))
         uri = f"ahp-session:/{quote(identifier, safe='')}"
+        self._world.from_plugins.seed(uri, made)
         return Session(
             self._world,
             self._registry.catalogue,

@@ -21,6 +21,8 @@ log = Logger()
 
 #: How often they are looked at, in seconds.
 _EVERY: Final = 3600.0
+#: Why they are gone.
+_ABANDONED: Final = "abandoned"
 
 
 class Provisional:
@@ -49,8 +51,9 @@ class Provisional:
             if session is None:
                 self._registry.journals.apply(DropSession(id=entry.identifier))
                 self._registry.catalogue.remove(entry)
+                self._registry.tell_over(entry.uri, _ABANDONED)
             elif self._is_left_alone(entry, session):
-                self._registry.drop(session)
+                self._registry.drop(session, _ABANDONED)
         except (RpcError, StoreFailure) as failure:
             log.error("{uri} is kept: {words}", uri=entry.uri, words=str(failure))
 

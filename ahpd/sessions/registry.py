@@ -8,7 +8,7 @@ first (`ahpd.sessions.channels`).
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from twisted.internet.defer import succeed
 from twisted.logger import Logger
@@ -31,13 +31,17 @@ from ahpd.protocol.uris import (
     session_of_default_chat,
 )
 from ahpd.sessions.catalogue import Catalogue
-from ahpd.sessions.conversations import CLOSED, OwnConversations
+from ahpd.sessions.conversations import CLOSED, Left, OwnConversations
 from ahpd.sessions.entry import Entry
+from ahpd.sessions.missing import MissingAgent
 from ahpd.sessions.session import Session
 from ahpd.sessions.waking import wake
 from ahpd.sessions.workers import Workers
 
 log = Logger()
+
+#: Why a session is gone: somebody disposed of it.
+DISPOSED: Final = "disposed"
 
 
 class SessionRegistry:
@@ -54,11 +58,17 @@ class SessionRegistry:
         self.open_chats: dict[str, Chat] = {}
         """Every chat whose state is held now, by its URI."""
         self.workers = Workers(world, self._hold_chat)
+        #: Why an agent is not offered, in words; None where nothing more is known of it.
+        self.absent: Callable[[str], str | None] = lambda provider: None
         #: Told that a session is awake.
         self.woken: Callable[[], None] = lambda: None
 
     def __len__(self) -> int:
         return len(self.catalogue)
+
+    def agent_of(self, provider: str) -> IAgent:
+        """The agent of a session of `provider`; what stands for one that is not offered."""
+        return self.agents.get(provider) or MissingAgent(provider, self.absent(provider))
 
     def row(self, identifier: str) -> SessionRow | None:
         """The row of a session as it is stored."""
@@ -239,7 +249,7 @@ class SessionRegistry:
         session, conversation = session_of(chat), chat.kept.conversation
         with saving(chat.uri):
             if conversation is not None:  # its backend lists it still, and it is nobody's session
-                self.journals.note(session.uri, {CLOSED: {conversation: True}})
+                self.journals.note(session.uri, {CLOSED: {conversation: chat.provider or True}})
             removed: Action = {"type": "session/chatRemoved", "chat": chat.uri}
             self.journals.drop(chat.uri, session_id(session.uri), {session.uri: [removed]})
         del self.open_chats[chat.uri]
@@ -248,10 +258,12 @@ class SessionRegistry:
             self.world.offers.chat_gone(chat.uri)
         if self.world.left is not None:
             self.world.left.chat_gone(chat.uri)
+        self.world.from_plugins.chat_gone(chat.uri)
 
-    def drop(self, session: Session) -> Awaitable[None]:
+    def drop(self, session: Session, reason: str = DISPOSED) -> Awaitable[None]:
         """Let go of a session and its chats, and say it. Their turns' ends were said.
 
+        `reason` is what is told of it (`ahpd.chats.owner.Told.session_over`).
         The conversations of its chats are hidden from the listing of what backends keep.
         The answer is there when the programs of its terminals are gone, and never fails.
         Raises `RpcError` -32603 where the store keeps it all the same; then it stays.
@@ -260,14 +272,31 @@ class SessionRegistry:
             left = self.conversations_of(session)
             self.journals.apply(*self.conversations.dropped(session, left))
         self._let_go(session)
+        self.tell_over(session.uri, reason)
         terminals = self.world.left
         return succeed(None) if terminals is None else terminals.session_gone(session.uri)
 
-    def conversations_of(self, session: Session) -> Sequence[str]:
-        """What the chats of a session, closed ones too, have on its backend."""
-        named = [chat.kept.conversation for chat in session.chats.values()]
-        named += self.journals.facts(session.uri).get(CLOSED, ())
-        return [conversation for conversation in named if conversation is not None]
+    def tell_over(self, session: str, reason: str = DISPOSED) -> None:
+        """A session, held or listed alone, is gone for good."""
+        told = self.world.happenings.told
+        if told is not None:
+            told.session_over(session, reason)
+
+    def conversations_of(self, session: Session) -> Sequence[Left]:
+        """What the chats of a session, closed ones too, have on their backends."""
+        found: dict[str, list[str]] = {}
+        for chat in session.chats.values():
+            if chat.kept.conversation is not None:
+                named = chat.provider or session.agent.provider
+                found.setdefault(named, []).append(chat.kept.conversation)
+        closed: Mapping[str, str | bool] = self.journals.facts(session.uri).get(CLOSED) or {}
+        for conversation, on in closed.items():
+            named = on if isinstance(on, str) else session.agent.provider
+            found.setdefault(named, []).append(conversation)
+        return [
+            (session.agent if named == session.agent.provider else self.agent_of(named), left)
+            for named, left in found.items()
+        ]
 
     def note(self, channel: str, facts: Mapping[str, Any]) -> None:
         """See `Surroundings.note`. A conversation that is named is one of ours from now on.
@@ -286,7 +315,7 @@ class SessionRegistry:
 
     def _own(self, chat: Chat, *conversations: str | None) -> None:
         """Know a chat's conversations for ours. One the disk had no room for is known later."""
-        agent, session = chat.owner.agent, session_id(chat.owner.uri)
+        agent, session = chat.agent, session_id(chat.owner.uri)
         if not IConversations.providedBy(agent):
             return
         for each in conversations:
@@ -324,6 +353,7 @@ class SessionRegistry:
         for chat in session.chats.values():
             del self.open_chats[chat.uri]
             self.world.store.close(chat.uri)
+            self.world.from_plugins.chat_gone(chat.uri)
         session.close()
         entry = self.catalogue.entry(session_id(session.uri))
         if entry is not None:

@@ -19,9 +19,9 @@ from ahpd.chats.actions import ChatActions
 from ahpd.chats.backend import CLOSE_GRACE
 from ahpd.chats.chat import Chat
 from ahpd.chats.conversation import STOP_GRACE
+from ahpd.chats.from_plugins import FromPlugins
 from ahpd.chats.history import tell_page
-from ahpd.chats.owner import IDLE_RELEASE, Surroundings
-from ahpd.chats.rows import summary_of
+from ahpd.chats.owner import IDLE_RELEASE, Happenings, Surroundings
 from ahpd.chats.tasks import Tasks, finished
 from ahpd.interfaces import (
     IAgent,
@@ -36,9 +36,6 @@ from ahpd.interfaces import (
 from ahpd.journal.book import Journals
 from ahpd.protocol import State
 from ahpd.protocol.errors import (
-    SESSION_ALREADY_EXISTS,
-    RpcError,
-    internal_error,
     invalid_params,
     resource_not_found,
     session_not_found,
@@ -47,29 +44,26 @@ from ahpd.protocol.text import plain
 from ahpd.protocol.uris import ChannelKind, session_id
 from ahpd.sessions.actions import SessionActions
 from ahpd.sessions.addresses import Addresses
+from ahpd.sessions.agents_moved import AgentChanges
 from ahpd.sessions.annotations import AnnotationActions
 from ahpd.sessions.channels import SessionChannels
 from ahpd.sessions.chat_creation import ChatCreation
 from ahpd.sessions.company import SessionCompany
-from ahpd.sessions.config import chosen, resolved
-from ahpd.sessions.creation import (
-    checked_active_client,
-    checked_directories,
-    checked_session_uri,
-    chosen_agent,
-    mint_default_chat,
-    new_chat_state,
-    new_session_state,
-)
+from ahpd.sessions.config import HOST_KEYS
 from ahpd.sessions.decisions import Unkept
 from ahpd.sessions.held_back import HeldBack, StopsOfNothing
 from ahpd.sessions.listed import BackendListings
+from ahpd.sessions.making import Admit, SessionMaking, anybody
 from ahpd.sessions.moved_files import settle_attachments
 from ahpd.sessions.moving import ChatMoves, with_workers
+from ahpd.sessions.preambles import ChatOpening, Preambles
 from ahpd.sessions.presence import Presence
 from ahpd.sessions.provisional import Provisional
 from ahpd.sessions.registry import SessionRegistry, is_default, session_of
+from ahpd.sessions.server_tools import Offered
 from ahpd.sessions.session import Session
+from ahpd.sessions.session_keys import SessionKeys
+from ahpd.sessions.session_meta import SessionMeta
 from ahpd.sessions.sleeping import SLEEP_AFTER, Sleeping
 from ahpd.sessions.terminals import SessionTerminals
 from ahpd.sessions.waking import load
@@ -83,7 +77,8 @@ LONGEST_CLOSE: Final = STOP_GRACE + CLOSE_GRACE + 1.0
 class SessionsService(Service):
     """The catalogue and everything in it.
 
-    `agents` are the agents this host offers by provider, the first one the default;
+    `agents` are the agents this host offers by provider, the first one the default; it may
+    move while the host runs, and `agents_moved` is told of it then;
     `now` is the wall clock (aware), `ids` a source of new ids, `delta_window_ms` the
     time within which deltas of one part are said as one (0: none are). `clients` says who
     is connected, `record` keeps what is decided for more than one session; without it
@@ -143,15 +138,22 @@ class SessionsService(Service):
             terminals=terminals,
             left=self.terminals,
             offers=offers,
+            agent_of=self._agent_of,
         )
+        #: The session settings plugins contribute.
+        self.keys = SessionKeys(HOST_KEYS)
+        self._world.from_plugins.settings = lambda: self.keys.properties
         self.attachments = attachments
         self._delete_closed = delete_closed
         self._store = store
-        self._agents = agents
-        self._schemas: dict[str, State] = {}
         self.registry = SessionRegistry(self._world, agents, self.journals)
         self._catalogue = self.registry.catalogue
+        self.meta = SessionMeta(self._world, self._catalogue, self.registry.named)
+        self._world.from_plugins.meta = self.meta.of
+        self.making = SessionMaking(self._world, self.registry, lambda: self.company)
         self.chat_creation = ChatCreation(self._world, self.registry)
+        self.preambles = Preambles(clock)
+        self.opening = ChatOpening(self.chat_creation, self.preambles)
         self.moves = ChatMoves(self._world, self.registry)
         self._company = SessionCompany(
             self._world,
@@ -164,7 +166,8 @@ class SessionsService(Service):
         load(self.registry)
         self._sleeping = Sleeping(self.registry, upkeep, sleep_after)
         self._provisional = Provisional(self.registry, upkeep)
-        self._listings = BackendListings(self._world, self.registry, agents, self._company.tools.of)
+        self._listings = BackendListings(self._world, self.registry, self._company.tools.of)
+        self.agents_moved = AgentChanges(self._world, self.registry, self._listings)
         self.channels = SessionChannels(
             self.registry, self._listings.surface, self._listings.latest
         )
@@ -183,6 +186,16 @@ class SessionsService(Service):
         self.annotation_actions = HeldBack(marks, waited)
 
     @property
+    def from_plugins(self) -> FromPlugins:
+        """What plugins add to sessions and chats; whoever composes the host sets its canvases."""
+        return self._world.from_plugins
+
+    @property
+    def happenings(self) -> Happenings:
+        """Who is told what happens in sessions; whoever composes the host sets it."""
+        return self._world.happenings
+
+    @property
     def company(self) -> SessionCompany:
         """What the sessions have in common."""
         assert self._company is not None, "made with the service"
@@ -197,6 +210,9 @@ class SessionsService(Service):
 
     def _row(self, identifier: str) -> SessionRow | None:
         return self.registry.row(identifier)
+
+    def _agent_of(self, provider: str) -> IAgent:
+        return self.registry.agent_of(provider)
 
     def _note(self, channel: str, facts: Mapping[str, Any]) -> None:
         self.registry.note(channel, facts)
@@ -223,6 +239,10 @@ class SessionsService(Service):
         """See `SessionRegistry.find_chat`."""
         return self.registry.find_chat(uri)
 
+    async def reach_chat(self, uri: str) -> str | None:
+        """See `SessionChannels.reach_chat`."""
+        return await self.channels.reach_chat(uri)
+
     def __len__(self) -> int:
         return len(self.registry)
 
@@ -233,7 +253,7 @@ class SessionsService(Service):
         params: Mapping[str, Any],
         client_id: str,
         derived_chat: bool = False,
-        admit: Callable[[IAgent], None] = lambda agent: None,
+        admit: Admit = anybody,
     ) -> None:
         """`createSession`: a session held, announced to nobody before its first message.
 
@@ -242,45 +262,7 @@ class SessionsService(Service):
         that computes the first chat's URI. Raises `RpcError` -32602, -32002 and -32003 as
         AHP.txt says.
         """
-        uri = checked_session_uri(params["channel"])
-        client = params.get("activeClient")
-        checked_active_client(client, client_id)
-        provider = params.get("provider")
-        held = self._catalogue.entry(session_id(uri))
-        if held is not None:
-            if held.uri != uri or provider not in (None, held.provider):
-                raise RpcError(
-                    SESSION_ALREADY_EXISTS,
-                    f"Session already exists: {held.uri} ({held.provider})",
-                )
-            return
-        if self._catalogue.closing:
-            raise internal_error("The host is shutting down and makes no new session.")
-        agent = chosen_agent(self._agents, provider, uri)
-        admit(agent)
-        directories = checked_directories(agent, params.get("workingDirectories") or ())
-        config = chosen(agent, next(iter(directories), None), params.get("config") or {})
-        self._share_schema(agent, config)
-        chat = new_chat_state(self._world, mint_default_chat(self._world, uri, derived_chat))
-        row = summary_of(chat)
-        meta = params.get("_meta")
-        state = new_session_state(agent, row, directories, config, client, meta)
-        self._open(agent, uri, state, chat)
-
-    def _open(self, agent: IAgent, uri: str, state: State, chat: State) -> None:
-        found = agent.info().get("customizations") or []
-        self.company.seed(state, found)
-        session = Session(self._world, self._catalogue, agent, state, uri, self._world.stamp())
-        session.found = found
-        self.registry.hold(session, [chat])
-
-    def _share_schema(self, agent: IAgent, config: State) -> None:
-        """Hold one copy of a schema that thousands of sessions have alike."""
-        last = self._schemas.get(agent.provider)
-        if last == config["schema"]:
-            config["schema"] = last
-        else:
-            self._schemas[agent.provider] = config["schema"]
+        self.making.create(params, client_id, derived_chat, admit)
 
     async def dispose(self, channel: str) -> None:
         """`disposeSession`: gone from the catalogue at once; returns when its backends are down.
@@ -308,7 +290,8 @@ class SessionsService(Service):
         for done in closing:
             await done
         await terminals
-        await self._listings.delete(session.agent.provider, left)
+        for agent, conversations in left:
+            await self._listings.delete(agent.provider, conversations)
 
     def _closing(self, chat: Chat) -> "Deferred[None]":
         """Fires when the chat's backend is down, or has had all the time it is given."""
@@ -330,12 +313,14 @@ class SessionsService(Service):
 
     def resolve_config(self, params: Mapping[str, Any]) -> State:
         """`resolveSessionConfig` (schema: ResolveSessionConfigResult)."""
-        agent = chosen_agent(self._agents, params.get("provider"), "")
-        directory = params.get("workingDirectory")
-        return resolved(agent, directory, params.get("config") or {})
+        return self.making.resolve(params)
 
-    def set_server_tools(self, tools: Sequence[State]) -> None:
-        """The host's own tools (schema: ToolDefinition) from now on, in place of those before."""
+    def set_server_tools(self, tools: Offered | Sequence[State]) -> None:
+        """The host's own tools (schema: ToolDefinition) from now on, in place of those before.
+
+        A sequence is every session's; a function says what one of a URI and of these values of
+        its configuration may list.
+        """
         self.company.tools.replace(tools)
 
     # -- chats --------------------------------------------------------------------
@@ -344,9 +329,9 @@ class SessionsService(Service):
         """`createChat`: see `ChatCreation.create`."""
         self.chat_creation.create(params)
 
-    def move_chat(self, params: Mapping[str, Any]) -> State:
+    def move_chat(self, params: Mapping[str, Any], client_id: str = "") -> State:
         """`moveChat`: see `ChatMoves.move`."""
-        return self.moves.move(params)
+        return self.moves.move(params, client_id)
 
     async def dispose_chat(self, channel: str) -> None:
         """`disposeChat`: a default chat, and one nobody has, are left as they are."""
@@ -364,7 +349,7 @@ class SessionsService(Service):
             await done
         conversation = chat.kept.conversation
         if self._delete_closed and conversation is not None:
-            await self._listings.delete(session.agent.provider, [conversation])
+            await self._listings.delete(chat.agent.provider, [conversation])
 
     def fetch_turns(self, channel: str, cursor: str | None) -> State:
         """`fetchTurns`: the page before `cursor`, said on the chat's channel for all watching.
@@ -398,6 +383,7 @@ class SessionsService(Service):
         self._provisional.stop()
         self.terminals.stop()
         self.company.stop()
+        self.meta.stop()
         for chat in self.registry.chats():
             chat.interrupt()
             if chat.is_open:

@@ -12,17 +12,26 @@ from ahpd.channels.envelope import Envelope
 from ahpd.chats.chat import Chat
 from ahpd.chats.owner import Surroundings, TurnFailure
 from ahpd.chats.rows import moved, remembered, row_of, summary_of
-from ahpd.interfaces import Grant, IAgent, IWorkerOutput, StoreFailure, TurnRequest
+from ahpd.interfaces import (
+    Grant,
+    IAgent,
+    IPausedAgent,
+    IWorkerOutput,
+    StoreFailure,
+    TurnRequest,
+)
 from ahpd.protocol import Action, State
 from ahpd.protocol.status import IS_ARCHIVED, IS_READ
 from ahpd.protocol.uris import ChannelKind
 from ahpd.sessions.annotations import annotations_of, marks_of
 from ahpd.sessions.blockers import Blockers
 from ahpd.sessions.catalogue import Catalogue
+from ahpd.sessions.chat_config import refused, values_of
 from ahpd.sessions.client_tools import client_ids, fail_calls, fail_orphan, tools_of
-from ahpd.sessions.config import change_refused, chat_change_refused, own_values
+from ahpd.sessions.config import change_refused
 from ahpd.sessions.grants import keep, server_name
 from ahpd.sessions.in_force import IN_FORCE, InForce, handed_on, in_force_of
+from ahpd.sessions.missing import MissingAgent
 from ahpd.sessions.movable import DECIDES_MOVABLE, MovableChats
 from ahpd.sessions.naming import name_meanwhile, name_untitled, take_own_title
 from ahpd.sessions.read_state import counts, couple_only_chat, couple_session
@@ -110,6 +119,11 @@ class Session:
         return bool(self.state["status"] & IS_ARCHIVED)
 
     @property
+    def paused(self) -> bool:
+        """See `ChatOwner.paused`."""
+        return IPausedAgent.providedBy(self.agent) or isinstance(self.agent, MissingAgent)
+
+    @property
     def working_directories(self) -> tuple[str, ...]:
         """See `ChatOwner.working_directories`."""
         return tuple(self.state.get("workingDirectories", ()))
@@ -133,7 +147,7 @@ class Session:
 
     def chat_config(self, chat: str) -> Mapping[str, Any]:
         """See `ChatOwner.chat_config`."""
-        return {**self.config_values, **own_values(self.chats[chat].state)}
+        return values_of(self.chats[chat], self.config_values, self._world.from_plugins)
 
     def mcp_server(self, customization_id: str) -> str | None:
         """See `ChatOwner.mcp_server`."""
@@ -145,6 +159,9 @@ class Session:
 
     async def prepare_turn(self, chat: str, request: TurnRequest) -> TurnRequest:
         """See `ChatOwner.prepare_turn`."""
+        company = self._world.company()
+        if company is not None:
+            company.turn_coming(self)
         return request
 
     def config_refused(self, action: Action) -> str | None:
@@ -153,8 +170,8 @@ class Session:
 
     def chat_config_refused(self, chat: str, action: Action) -> str | None:
         """See `ChatOwner.chat_config_refused`."""
-        own = own_values(self.chats[chat].state)
-        return chat_change_refused(self.state.get("config"), own, action)
+        config, folder = self.state.get("config"), next(iter(self.working_directories), None)
+        return refused(self.chats[chat], config, folder, action, self._world.from_plugins)
 
     def session_activity(self, words: str | None) -> None:
         """See `ChatOwner.session_activity`."""
@@ -182,6 +199,8 @@ class Session:
             return TurnFailure("sessionArchived", "The session is archived: restore it first.")
         if chat_archived:
             return TurnFailure("chatArchived", "The chat is archived: restore it first.")
+        if IPausedAgent.providedBy(self.agent):
+            return TurnFailure("agentPaused", self.agent.refusal)
         return None
 
     def turn_admitted(self, chat: str, message: State) -> None:
@@ -239,6 +258,8 @@ class Session:
         kind, before = envelope.type, held.row
         if offers is not None:
             offers.chat_moved(self.uri, chat, envelope.action, envelope.origin)
+        if self._world.happenings.told is not None:
+            self._world.happenings.told.chat_moved(self, held, envelope.action)
         if kind == "session/configChanged":
             # Sent on the chat, it is the session's all the same.
             self.say({key: envelope.action[key] for key in _CONFIG_KEYS if key in envelope.action})
@@ -277,7 +298,7 @@ class Session:
             for chat in tuple(self.chats.values()):
                 fail_calls(chat, envelope.action["clientId"])
         elif kind in IN_FORCE:
-            self.in_force = handed_on(self, self.in_force)
+            self.in_force = handed_on(self, self.in_force, self._world.from_plugins.settings())
         if kind in DECIDES_MOVABLE:
             self.movable.sync_all(self)
         elif kind == "session/activityChanged":
@@ -298,7 +319,11 @@ class Session:
         """Hold a chat whose row the session's state has already or is told next."""
         uri = state["resource"]
         self.movable.opened(state)
+        canvases = list(self._world.from_plugins.canvases(uri))
+        if canvases:  # they outlive the sleep of the session
+            state["canvases"] = canvases
         chat = self.chats[uri] = Chat(self._world, self, uri, row_of(state), facts)
+        chat.provider = state.get("provider")
         journal = self._world.journal(self.uri, uri, ChannelKind.CHAT, chat.unsaved, facts)
         self._world.store.open(uri, ChannelKind.CHAT, state, chat.observe, journal)
         return chat

@@ -103,7 +103,8 @@ def _compact(chat: State) -> State:
 def changes_between(before: State, after: State) -> State:
     """What moved from one row to the next, the identity left out.
 
-    An activity that ended is null: a key that is left off is a field that did not move.
+    An activity that ended is null, a `_meta` that is gone is empty: a key that is left off is a
+    field that did not move.
     """
     changes = {
         field: value
@@ -112,6 +113,8 @@ def changes_between(before: State, after: State) -> State:
     }
     if "activity" in before and "activity" not in after:
         changes["activity"] = None
+    if "_meta" in before and "_meta" not in after:
+        changes["_meta"] = {}
     if "annotations" in before and "annotations" not in after:
         changes["annotations"] = {
             **before["annotations"], "annotationCount": 0, "entryCount": 0

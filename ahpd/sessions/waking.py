@@ -16,8 +16,8 @@ from ahpd.interfaces import DropChannel, DropSession, IAgent, StoreFailure
 from ahpd.protocol.errors import RpcError, internal_error
 from ahpd.protocol.timestamps import instant
 from ahpd.sessions.entry import Asleep, Entry
-from ahpd.sessions.missing import MissingAgent
 from ahpd.sessions.session import Session
+from ahpd.sessions.session_meta import refresh_meta
 from ahpd.sessions.stored import StoredSession, read_session
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def _mend(registry: "SessionRegistry", entry: Entry[Session]) -> None:
 
 def wake(registry: "SessionRegistry", entry: Entry[Session]) -> Session:
     """Hold a session that is asleep. Raises `RpcError` -32603 where it cannot be read."""
-    agent = registry.agents.get(entry.provider) or MissingAgent(entry.provider)
+    agent = registry.agent_of(entry.provider)
     asleep, stored = entry.asleep, None
     try:
         records = registry.journals.store.read(entry.identifier)
@@ -127,6 +127,7 @@ def _held(
         registry.catalogue.moved(session)
     session.movable.sync_all(session)  # moves may have been turned on or off since
     entry.settle()
+    refresh_meta(registry.world, session)  # what plugins say of it may have moved since
     return session
 
 

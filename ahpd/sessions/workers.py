@@ -210,8 +210,9 @@ class Workers:
         if running is None:
             return  # it ended with what spawned it
         session = cast("Session", worker.owner)
-        backend = root_of(session, worker.uri).backend
-        if backend is not None and session.agent.abilities.workers:
+        conversation = root_of(session, worker.uri).conversation
+        backend = conversation.backend
+        if backend is not None and conversation.agent.abilities.workers:
             call_id = worker.state["origin"]["toolCallId"]
             self._world.tasks.spawn(
                 f"stopping worker {worker.uri}",

@@ -46,13 +46,23 @@ def permits(setting: Any, name: str) -> bool:
     return setting is True
 
 
+def check_tool(tool: HostTool) -> None:
+    """Raises `ValueError` for a tool whose definition is none, or that no model could call."""
+    check_strict(tool.definition, ToolDefinition, "a tool's definition")
+    if _NAME.fullmatch(tool.name) is None:
+        raise ValueError(
+            f"{tool.name[:100]!r} is no tool's name: 1 to 64 letters, digits, _ and - are"
+        )
+
+
 class ToolRegistry:
     """The tools of one host by their names, in the order they were registered.
 
     `advanced()` is the value of `advancedTools` now (`permits`). `listed(session)` are the names
     of the tools a session lists now (its `serverTools`), None for all this host offers: one a
-    session does not list is not run for it. `changed` is called whenever `definitions` answers
-    otherwise than before, once somebody sets it.
+    session does not list is not run for it. `configured(session)` are the values of a session's
+    configuration. `changed` is called whenever `definitions` or `offered` answer otherwise than
+    before because of the tools there are, once somebody sets it.
     """
 
     def __init__(
@@ -61,10 +71,14 @@ class ToolRegistry:
         *,
         advanced: Callable[[], Any] = lambda: False,
         listed: Callable[[str], Collection[str] | None] = lambda session: None,
+        configured: Callable[[str], Mapping[str, Any]] = lambda session: {},
     ) -> None:
         self._advanced = advanced
         self._listed = listed
+        self._configured = configured
         self._tools: dict[str, HostTool] = {}
+        self._sources: dict[str, dict[str, HostTool]] = {}
+        """What each source of `replace` has among them."""
         self._calls = Calls()
         self._stopping = False
         self.changed: Callable[[], None] = lambda: None
@@ -75,15 +89,7 @@ class ToolRegistry:
 
     def register(self, tool: HostTool) -> None:
         """Offer one more. Raises `ValueError` for a name in use, and for a definition that is none."""
-        check_strict(tool.definition, ToolDefinition, "a tool's definition")
-        name = tool.name
-        if _NAME.fullmatch(name) is None:
-            raise ValueError(
-                f"{name[:100]!r} is no tool's name: 1 to 64 letters, digits, _ and - are"
-            )
-        if name in self._tools:
-            raise ValueError(f"a tool named {name} is registered already")
-        self._tools[name] = tool
+        self._add(tool)
         self.changed()
 
     def unregister(self, name: str) -> None:
@@ -91,16 +97,61 @@ class ToolRegistry:
         if self._tools.pop(name, None) is not None:
             self.changed()
 
+    def replace(self, source: str, tools: Mapping[str, HostTool]) -> list[str]:
+        """Offer the tools of `source` (`connectors`), by name, in place of those it had before.
+
+        Answers a line for each that is not offered: its name is in use, its definition is none.
+        """
+        before = dict(self._tools)
+        had = self._sources.pop(source, {})
+        for name, tool in had.items():
+            if tools.get(name) is not tool:
+                del self._tools[name]
+        kept: dict[str, HostTool] = {}
+        problems = []
+        for name, tool in tools.items():
+            try:
+                if had.get(name) is not tool:
+                    self._add(tool)
+                kept[name] = tool
+            except ValueError as wrong:
+                problems.append(f"the tool {shortened(name)} is left out: {wrong}")
+        self._sources[source] = kept
+        if list(self._tools.items()) != list(before.items()):
+            self.changed()
+        return problems
+
+    def _add(self, tool: HostTool) -> None:
+        check_tool(tool)
+        name = tool.name
+        if name in self._tools:
+            raise ValueError(f"a tool named {name} is registered already")
+        self._tools[name] = tool
+
     def definitions(self, session: str | None = None) -> list[State]:
         """What sessions are offered (schema: ToolDefinition), advanced ones where they may be.
 
-        Of one session what it lists.
+        Of one session what it lists; of none in particular those that all of them are offered.
         """
-        return [tool.definition for tool in self._offered(session)]
+        if session is None:
+            return [tool.definition for tool in self._offered(None) if tool.for_session is None]
+        return self._seen(self._offered(session), session, self._configured(session))
+
+    def offered(self, session: str, config: Mapping[str, Any]) -> list[State]:
+        """What a session with these values of its configuration may list (schema: ToolDefinition).
+
+        The session need not be known to anybody: this is asked while one is made.
+        """
+        return self._seen(self._offered(None), session, config)
 
     def instructions(self, session: str) -> str | None:
         """What the tools that session lists have a model told, joined; None for nothing."""
-        told = [tool.instructions for tool in self._offered(session) if tool.instructions]
+        config = self._configured(session)
+        told = [
+            tool.instructions
+            for tool in self._offered(session)
+            if tool.instructions and _definition(tool, session, config) is not None
+        ]
         return "\n\n".join(told) or None
 
     def effects(self, name: str) -> ToolEffects | None:
@@ -117,6 +168,12 @@ class ToolRegistry:
             if (not tool.advanced or permits(setting, tool.name))
             and (listed is None or tool.name in listed)
         ]
+
+    @staticmethod
+    def _seen(tools: Iterable[HostTool], session: str, config: Mapping[str, Any]) -> list[State]:
+        """`tools` as a session sees them, those it is offered."""
+        seen = (_definition(tool, session, config) for tool in tools)
+        return [definition for definition in seen if definition is not None]
 
     def _found(self, name: str, session: str) -> HostTool | None:
         tool = self._tools.get(name)
@@ -147,7 +204,9 @@ class ToolRegistry:
             tool = self._found(name, context.session)
             if tool is None:
                 return failed(f"This host has no tool named {shortened(name)} for this session.")
-            given = checked(name, tool.definition.get("inputSchema"), arguments)
+            # What a session is offered no more has no schema: the tool says why not.
+            seen = _definition(tool, context.session, self._configured(context.session)) or {}
+            given = checked(name, seen.get("inputSchema"), arguments)
             answer = await tool.run(given, context)
             if isinstance(answer, str):
                 answer = succeeded(tool.definition.get("title") or name, answer)
@@ -165,6 +224,23 @@ class ToolRegistry:
         except Exception as broken:
             _log(name, context, broken)
             return failed(f"The tool {shortened(str(name))} failed; the host's log says why.")
+
+
+def _definition(tool: HostTool, session: str, config: Mapping[str, Any]) -> State | None:
+    """A tool as a session sees it; None for one it is not offered, or that could not say."""
+    if tool.for_session is None:
+        return tool.definition
+    try:
+        return tool.for_session(session, config)
+    except Exception as broken:
+        log.error(
+            "the tool {name} does not say what {session} is offered: {kind}: {error}",
+            name=tool.name,
+            session=session,
+            kind=type(broken).__name__,
+            error=shortened(str(broken)),
+        )
+        return None
 
 
 def _log(name: Any, context: ToolCallContext, broken: Exception) -> None:

@@ -33,7 +33,7 @@ class Owner:
     def __init__(self, agent):
         self.uri = "ahp-session:/lone"
         self.agent = agent
-        self.closing = self.archived = False
+        self.closing = self.archived = self.paused = False
         self.working_directories = ("file:///w",)
         self.config_values = {"mode": "plan"}
         self.client_tools = ()

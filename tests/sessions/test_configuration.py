@@ -173,13 +173,20 @@ def test_every_session_s_schema_declares_them(sessions_host):
     host = sessions_host()
     host.session()
     properties = host.state(S1)["config"]["schema"]["properties"]
-    assert set(properties) == {"permissions", "autoApprove", "sensitiveEditLocations", "tools"}
+    assert set(properties) == {
+        "permissions",
+        "autoApprove",
+        "sensitiveEditLocations",
+        "tools",
+        "connectors",
+    }
     assert set(properties["permissions"]["properties"]) == {"allow", "deny", "ask"}
     assert set(properties["sensitiveEditLocations"]["items"]["properties"]) == {
         "path",
         "isDirectory",
     }
-    assert all(declared["sessionMutable"] for declared in properties.values())
+    fixed = [key for key, declared in properties.items() if not declared.get("sessionMutable")]
+    assert fixed == ["connectors"]
     assert host.state(S1)["config"]["values"] == {}, "set by somebody, or not there"
 
 

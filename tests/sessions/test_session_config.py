@@ -31,7 +31,7 @@ class Iterative(ScriptedAgent):
 @pytest.fixture
 def host(sessions_host):
     host = sessions_host(agents={"it": Iterative("it")})
-    host.agent = host.service._agents["it"]
+    host.agent = host.agents["it"]
     return host
 
 

@@ -46,6 +46,7 @@ class ToolHost:
             ),
             advanced=lambda: self.advanced,
             listed=self.world.listed,
+            configured=self.world.configured,
         )
         self.offer(self.registry)
         self.probe = self.host.connect("person", "ahp-root://")
@@ -57,7 +58,7 @@ class ToolHost:
     def offer(self, registry):
         """Have the sessions of the host be offered the tools of `registry`."""
         self.sessions.registry.world.offers.tools = registry
-        registry.changed = lambda: self.sessions.set_server_tools(registry.definitions())
+        registry.changed = lambda: self.sessions.set_server_tools(registry.offered)
         registry.changed()
 
     # -- what a person does -------------------------------------------------------
