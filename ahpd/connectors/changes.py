@@ -1,0 +1,289 @@
+"""What people and plugins do to connectors, each after the rules were asked.
+
+Source: PLUGINS.txt, "x-ahpd-connectors".
+"""
+
+from collections.abc import Collection, Mapping
+from typing import Any, Final
+
+import attrs
+
+from ahpd.connectors.ground import Ground
+from ahpd.connectors.keeping import Connectors
+from ahpd.connectors.live import Live
+from ahpd.connectors.records import (
+    SUBJECT,
+    Wanted,
+    identifier_in,
+    record_of,
+    references,
+    wanted,
+)
+from ahpd.connectors.relaxed import relaxed
+from ahpd.connectors.rules import HOST, Rules, unknown
+from ahpd.interfaces import Adapter, Caller, Owned, SecretFailure
+from ahpd.protocol import State
+from ahpd.protocol.errors import RpcError, internal_error, invalid_params
+from ahpd.schemas import (
+    Misfit,
+    check_value,
+    filled,
+    secret_paths,
+    secrets_in,
+)
+from ahpd.schemas.striking import struck
+
+_AUTOMATION: Final = "x-ahpd-automation"
+
+
+@attrs.frozen(kw_only=True)
+class Prepared:
+    """A put that was let through, with everything that is known before it is done."""
+
+    asked: Wanted
+    owned: Owned
+    config: Mapping[str, Any] = attrs.field(repr=False)
+    """The config with what was left out of it as the record has it; new secrets are plain."""
+    held: Mapping[str, Any] | None = attrs.field(repr=False)
+    """The config the record had, of the same owner and adapter; None where it keeps nothing."""
+
+
+class Changes:
+    """The changes of one host's connectors. Each answers the row it left."""
+
+    def __init__(self, connectors: Connectors, rules: Rules, ground: Ground) -> None:
+        self._connectors = connectors
+        self._rules = rules
+        self._ground = ground
+
+    def live(self, identifier: str) -> Live:
+        """The connector of an id. Raises `RpcError` -32008."""
+        live = self._connectors.lives.get(identifier)
+        if live is None:
+            raise unknown(identifier)
+        return live
+
+    def plugin(self, live: Live) -> str | None:
+        """The plugin whose adapter a connector is of; None while nobody registers it."""
+        owned = self._connectors.adapters.get(live.record["adapter"])
+        return None if owned is None else owned.plugin
+
+    def config_of(self, asked: Wanted) -> Mapping[str, Any]:
+        """The config a put goes on from: that of the record of this owner and adapter."""
+        live = self._connectors.lives.get(asked.id)
+        if live is None or live.owner != asked.owner or live.record["adapter"] != asked.adapter:
+            return {}
+        config: Mapping[str, Any] = live.record["config"]
+        return config
+
+    # -- making and changing ------------------------------------------------------------
+
+    def prepare(
+        self,
+        params: Mapping[str, Any],
+        caller: Caller,
+        fills: Collection[str] | None = (),
+    ) -> Prepared:
+        """Ask everything a put asks, and do nothing yet. Raises `RpcError`.
+
+        `fills` are the fields that a sign-in fills later; None is for one that may fill any.
+        """
+        asked = wanted(params)
+        self.allow_put(asked, caller)
+        owned = self._connectors.adapters.get(asked.adapter)
+        if owned is None:
+            raise invalid_params(f"params.adapter: this host serves no adapter {asked.adapter}")
+        adapter: Adapter = owned.value
+        held = self.config_of(asked) or None
+        schema, given = adapter.schema, asked.config
+        if fills is None or fills:
+            schema = relaxed(adapter.schema, fills)
+            given = {key: value for key, value in given.items() if key not in (fills or ())}
+        if asked.owner != HOST and any(kind == "env" for kind, _ in references(given)):
+            raise invalid_params(
+                "params.config: only a connector of the host's names a variable of its environment"
+            )
+        if asked.owner != HOST:
+            _refuse_other_secrets(given, held)
+        try:
+            # What was never shown to the client comes back as `<set>`, or empty.
+            config = filled(adapter.schema, given, held)
+            check_value(schema, config, "params.config", references=True)
+        except (Misfit, SecretFailure) as wrong:
+            words = struck(wrong, secrets_in(adapter.schema, given))
+            raise invalid_params(words) from None
+        self._check_automations(adapter.schema, config, asked.owner)
+        return Prepared(asked=asked, owned=owned, config=config, held=held)
+
+    def allow_put(self, asked: Wanted, caller: Caller) -> None:
+        """Raises `RpcError` -32009 unless `caller` may do this put, who had it before included."""
+        self._rules.put(caller, asked.owner)
+        live = self._connectors.lives.get(asked.id)
+        if live is not None and live.owner != asked.owner:
+            self._rules.remove(caller, live.owner)
+
+    async def put(self, params: Mapping[str, Any], caller: Caller) -> Live:
+        """Make or change a connector, open it and wait for its check."""
+        wanted(params)
+        async with self._connectors.turn(params["id"]):
+            live = await self.written(self.prepare(params, caller))
+        await self._connectors.checked(live)
+        return live
+
+    async def written(self, prepared: Prepared) -> Live:
+        """Within the connector's turn: keep what was prepared, and open it."""
+        asked, adapter = prepared.asked, prepared.owned.value
+        before = self._connectors.lives.get(asked.id)
+        record_before: State | None = None if before is None else before.record
+        had: Mapping[str, Any] = {} if record_before is None else record_before["config"]
+        try:
+            config = await self._ground.vaulted.moved(
+                adapter.schema, asked.owner, SUBJECT, asked.id, prepared.config, prepared.held
+            )
+        except SecretFailure as failed:
+            words = struck(failed, secrets_in(adapter.schema, prepared.config))
+            raise internal_error(f"The connector {asked.id} was not kept: {words}") from None
+        with self._connectors.quiet(asked.id):
+            try:
+                live = await self._connectors.keep(record_of(asked, config, record_before))
+            except RpcError:
+                await self._connectors.forget(asked.owner, asked.id, config, had)
+                raise
+            if record_before is not None:
+                await self._connectors.forget(record_before["owner"], asked.id, had, config)
+            await self._connectors.reopened(live)
+        return live
+
+    def _check_automations(
+        self, schema: Mapping[str, Any], config: Mapping[str, Any], owner: str
+    ) -> None:
+        for name, declared in (schema.get("properties") or {}).items():
+            if not isinstance(declared, Mapping) or declared.get(_AUTOMATION) is not True:
+                continue
+            named = config.get(name)
+            if named in (None, ""):
+                continue
+            known = self._ground.automations
+            if not isinstance(named, str) or known is None or not known(named, owner):
+                raise invalid_params(
+                    f"params.config.{name} names no automation that the connector may start"
+                )
+
+    async def remove(self, identifier: str, caller: Caller) -> None:
+        """Close a connector and forget it, its secrets with it."""
+        self.live(identifier)
+        async with self._connectors.turn(identifier):
+            live = self.live(identifier)
+            self._rules.remove(caller, live.owner)
+            await self._connectors.drop(live)
+
+    async def switch(self, identifier: str, caller: Caller, on: bool) -> Live:
+        """Turn a connector on, opened and checked, or off, closed."""
+        self.live(identifier)
+        async with self._connectors.turn(identifier):
+            live = self.live(identifier)
+            self._rules.put_or_plugin(caller, live.owner, self.plugin(live))
+            with self._connectors.quiet(identifier):
+                await self._connectors.keep({**live.record, "enabled": on})
+                await self._connectors.reopened(live)
+        if on:
+            await self._connectors.checked(live)
+        return live
+
+    async def check(self, identifier: str, caller: Caller) -> Live:
+        """Run the check of an open connector again."""
+        live = self.live(identifier)
+        self._rules.put_or_plugin(caller, live.owner, self.plugin(live))
+        opened = live.opened
+        if opened is None:
+            raise invalid_params(f"The connector {identifier} is {live.state}: it is not open.")
+        if opened.adapter.check is None:
+            raise invalid_params(f"{opened.adapter.title} has no check.")
+        await self._connectors.checked(live)
+        return live
+
+    # -- what the plugin of an adapter says ------------------------------------------------
+
+    def note(self, params: Mapping[str, Any], caller: Caller) -> Live:
+        """One call that an open connector made worked, or did not."""
+        live = self.live(identifier_in(params))
+        self._rules.only_plugin(caller, self.plugin(live))
+        opened = live.opened
+        if opened is None:
+            raise invalid_params(f"The connector {live.id} is not open.")
+        ok, status, error = (params.get(name) for name in ("ok", "status", "error"))
+        if not isinstance(ok, bool):
+            raise invalid_params("params.ok must be true or false")
+        if status is not None and (isinstance(status, bool) or not isinstance(status, int)):
+            raise invalid_params("params.status must be a number")
+        if error is not None and not isinstance(error, str):
+            raise invalid_params("params.error must be text")
+        if ok:
+            live.called(None)
+        else:
+            words = error or ("the call failed" if status is None else f"HTTP {status}")
+            live.called(struck(words, opened.secrets))
+        return live
+
+    async def secret(self, params: Mapping[str, Any], caller: Caller) -> Live:
+        """Keep what the plugin refreshed; the connector is not opened again."""
+        live = self.live(identifier_in(params))
+        self._rules.only_plugin(caller, self.plugin(live))
+        opened, values = live.opened, params.get("values")
+        if opened is None:
+            raise invalid_params(f"The connector {live.id} is not open.")
+        fields = secret_paths(opened.adapter.schema)
+        if not isinstance(values, Mapping) or not values:
+            raise invalid_params("params.values must be an object of secret fields")
+        for field, value in values.items():
+            if field not in fields:
+                raise invalid_params(f"params.values.{field} is no field kept in the vault")
+            if not isinstance(value, str) or not value:
+                raise invalid_params(f"params.values.{field} must be a text that is not empty")
+        async with self._connectors.turn(live.id):
+            if self._connectors.lives.get(live.id) is not live or live.opened is not opened:
+                raise invalid_params(f"The connector {live.id} is not open any more.")
+            config = live.record["config"]
+            try:
+                moved = await self._ground.vaulted.moved(
+                    opened.adapter.schema,
+                    live.owner,
+                    SUBJECT,
+                    live.id,
+                    _with(config, values),
+                    config,
+                )
+            except SecretFailure as failed:
+                words = struck(failed, values.values())
+                raise internal_error(f"The secret was not kept: {words}") from None
+            if moved != config:
+                await self._connectors.keep({**live.record, "config": moved})
+        opened.secrets.extend(values.values())
+        opened.connector = attrs.evolve(
+            opened.connector, config=_with(opened.connector.config, values)
+        )
+        return live
+
+
+def _with(config: Mapping[str, Any], values: Mapping[str, Any]) -> State:
+    """A copy of `config` with `values` in it, by their paths (`apiKey`, `login.token`)."""
+    made: State = dict(config)
+    for path, value in values.items():
+        *above, last = path.split(".")
+        place = made
+        for step in above:
+            inner = place.get(step)
+            place[step] = dict(inner) if isinstance(inner, Mapping) else {}
+            place = place[step]
+        place[last] = value
+    return made
+
+
+def _refuse_other_secrets(given: Any, held: Mapping[str, Any] | None) -> None:
+    """A client sends back the names it was shown; another name would read somebody's secret."""
+    known = {name for kind, name in references(held or {}) if kind == "secret"}
+    for kind, name in references(given):
+        if kind == "secret" and name not in known:
+            raise invalid_params(
+                "params.config names a secret that this connector does not have: send its value"
+            )

@@ -1,0 +1,265 @@
+"""What an adapter may be, and the list of them."""
+
+import attrs
+import pytest
+from twisted.internet.defer import Deferred
+
+from ahpd.connectors.adapters import adapter_warnings, check_adapter
+from ahpd.interfaces import (
+    Adapter,
+    Capability,
+    CodeSignIn,
+    DeviceSignIn,
+    Owned,
+    PluginError,
+)
+
+from .connectors_host import PAGE, SCHEMA, SEND, ConnectorsHost, ScriptedAdapter, Tried, person
+
+
+def adapter(**changes):
+    made = Adapter(name="mail", title="Mail", schema=SCHEMA, open=lambda connector, view: None)
+    return attrs.evolve(made, **changes)
+
+
+def code(field="key", title="Sign in"):
+    return CodeSignIn(
+        title=title,
+        field=field,
+        url=lambda challenge, state: "",
+        exchange=lambda code, verifier: None,
+    )
+
+
+def device(**changes):
+    made = DeviceSignIn(title="Sign in", field="key", start=lambda: None, poll=lambda handle: None)
+    return attrs.evolve(made, **changes)
+
+
+def capability(kind, name="x", **more):
+    return Capability(type=kind, name=name, title="X", **more)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (adapter(name="Mail"), "the name of an adapter is a slug"),
+        (adapter(name=""), "the name of an adapter is a slug"),
+        (adapter(name="a" * 41), "the name of an adapter is a slug"),
+        (adapter(title=" "), "adapter mail: title must be a text"),
+        (adapter(schema=[]), "adapter mail: schema is no JSON Schema object"),
+        (adapter(open=None), "adapter mail: open is not callable"),
+        (adapter(check="no"), "adapter mail: check is neither callable nor None"),
+        (adapter(icons=[{"href": "x"}]), "adapter mail: an icon has a src"),
+        (adapter(capabilities=["receive"]), "a capability is a Capability, found str"),
+        (adapter(capabilities=[capability("")]), "the type of a capability must be a text"),
+        (
+            adapter(capabilities=[capability("view", "side")]),
+            "the view capability side names no surface this host knows: main",
+        ),
+        (
+            adapter(capabilities=[capability("action", path="/x")]),
+            "the action capability x has a path: only a receive capability has one",
+        ),
+        (
+            adapter(capabilities=[capability("receive", path="x")]),
+            "the receive capability x: its path starts with /",
+        ),
+        (
+            adapter(capabilities=[capability("action", input={"type": "string"})]),
+            "the action capability x: its input is the schema of an object",
+        ),
+        (
+            adapter(sign_in=code("token")),
+            "its sign-in fills 'token', which its schema does not keep as a secret",
+        ),
+        (adapter(sign_in=code("bot")), "its sign-in fills 'bot', which its schema does not keep"),
+        (adapter(sign_in=device(field="other")), "its sign-in fills 'other'"),
+        (
+            adapter(sign_in=device(account="who")),
+            "writes the account to 'who', which its schema does not keep",
+        ),
+        (adapter(sign_in=device(account="key")), "writes the account to 'key', which is secret"),
+        (adapter(sign_in="code"), "sign_in is a CodeSignIn or a DeviceSignIn"),
+        ("mail", "an adapter is an Adapter, found str"),
+    ],
+)
+def test_an_adapter_that_breaks_a_rule_is_refused_in_words(wrong, words):
+    with pytest.raises(PluginError) as found:
+        check_adapter(wrong)
+    assert words in str(found.value)
+
+
+def test_what_keeps_the_rules_is_one():
+    capabilities = [
+        SEND,
+        PAGE,
+        capability("receive", path="/plugins/mail/{id}"),
+        capability("receive"),
+        capability("something-new"),
+        capability("models"),
+    ]
+    check_adapter(adapter(capabilities=capabilities, sign_in=code()))
+    check_adapter(adapter(sign_in=device(account="bot")))
+
+
+def test_a_field_marked_as_it_once_was_is_warned_of():
+    schema = {
+        "type": "object",
+        "properties": {
+            "apiKey": {"type": "string", "writeOnly": True},
+            "key": {"type": "string", "secret": True, "writeOnly": True},
+        },
+    }
+    assert adapter_warnings(adapter(name="acme", schema=schema)) == [
+        "adapter acme apiKey: writeOnly kept in the vault; mark it secret"
+    ]
+    assert adapter_warnings(adapter(capabilities=[SEND])) == []
+
+
+def test_a_write_only_field_is_kept_in_the_vault(host):
+    schema = {"type": "object", "properties": {"apiKey": {"type": "string", "writeOnly": True}}}
+    host.offer(ScriptedAdapter(name="acme", schema=schema))
+    row = host.put(adapter="acme", config={"apiKey": "sk-1"})
+    assert row["config"] == {"apiKey": {"$secret": "host:connector/work/apiKey"}}
+
+
+def test_an_action_whose_input_has_the_host_s_argument_is_warned_of():
+    schema = {"type": "object", "properties": {"connector": {"type": "string"}}}
+    lines = adapter_warnings(adapter(capabilities=[capability("action", "go", input=schema)]))
+    assert len(lines) == 1
+    assert "adapter mail action go: its input has a field connector" in lines[0]
+
+
+# -- the list -----------------------------------------------------------------------------
+
+
+def rows(host):
+    return host.service.adapters.channel.snapshot("x-ahpd-adapters://", person())["rows"]
+
+
+def test_an_adapter_is_listed_before_any_connector_of_it(host):
+    icons = [{"src": "data:image/png;base64,AA=="}]
+    receive = capability("receive", "calls", path="/plugins/mail/{id}", description="Answers.")
+    whole = ScriptedAdapter(
+        capabilities=[SEND, receive],
+        icons=icons,
+        sign_in=device(account="bot"),
+        description="Sends.",
+    )
+    host.offer(whole, ScriptedAdapter(name="plain", capabilities=()))
+    first, second = rows(host)
+    assert first == {
+        "name": "mail",
+        "title": "The mail",
+        "description": "Sends.",
+        "schema": SCHEMA,
+        "capabilities": [
+            {
+                "type": "action",
+                "name": "send",
+                "title": "Send",
+                "description": "Sends a text.",
+                "input": SEND.input,
+            },
+            {
+                "type": "receive",
+                "name": "calls",
+                "title": "X",
+                "description": "Answers.",
+                "path": "/plugins/mail/{id}",
+            },
+        ],
+        "plugin": "acme",
+        "icons": icons,
+        "signIn": {"title": "Sign in", "field": "key", "flow": "device", "account": "bot"},
+    }
+    assert not {"signIn", "icons"} & second.keys()
+    host.offer(ScriptedAdapter(sign_in=code()))
+    (only,) = rows(host)
+    assert only["signIn"] == {"title": "Sign in", "field": "key", "flow": "code"}
+    said = [action["type"].split("/")[1] for _, action, _ in host.adapter_said.actions]
+    assert said == ["added", "added", "changed", "removed"]
+    assert host.service.adapters.channel.grant == "connector:list"
+
+
+def test_a_bad_adapter_is_reported_and_costs_no_other(host):
+    good = ScriptedAdapter(name="good")
+    bad = attrs.evolve(good.adapter, name="bad", title="")
+    host.use({"bad": Owned("acme", bad), "good": Owned("acme", good.adapter)})
+    assert [row["name"] for row in rows(host)] == ["good"]
+    assert host.reported == [
+        (
+            "acme",
+            "the adapter bad is left out: adapter bad: title must be a text that is not empty",
+        )
+    ]
+
+
+def test_an_adapter_that_stays_is_left_open_and_one_that_is_another_is_opened_anew(host):
+    mail, chat = ScriptedAdapter(), ScriptedAdapter(name="chat")
+    host.offer(mail, chat)
+    host.put("m")
+    host.put("c", adapter="chat")
+    host.offer(mail)
+    assert mail.history == [("open", "m"), ("check", "m")]
+    assert chat.history[-1] == ("stop", "c")
+    assert host.row("c")["state"] == "unavailable"
+    # The plugin was loaded again: the adapter is called the same, and is another one.
+    again = ScriptedAdapter()
+    host.offer(again, chat)
+    assert mail.history[-1] == ("stop", "m")
+    assert list(again.opened) == ["m"]
+    assert list(chat.opened) == ["c"]
+
+
+def test_the_same_adapter_of_another_plugin_is_another_one(host):
+    mail = ScriptedAdapter()
+    host.offer(mail)
+    host.put()
+    host.offer(mail, plugin="other")
+    assert mail.history.count(("open", "work")) == 2
+    assert host.ask("note", {"id": "work", "ok": True}, person("plugin:other"))["id"] == "work"
+
+
+def test_an_adapter_that_fails_to_let_go_holds_nobody(host, logged):
+    mail = ScriptedAdapter()
+
+    async def opens(connector, view):
+        def stop():
+            raise OSError("no")
+
+        return stop
+
+    mail.adapter = attrs.evolve(mail.adapter, open=opens)
+    host.offer(mail)
+    host.put()
+    host.offer()
+    assert host.row()["state"] == "unavailable"
+    assert any("does not let go of" in line for line in logged)
+
+
+def test_contributing_before_the_start_opens_nothing_until_the_records_are_read():
+    host = ConnectorsHost()
+    mail = ScriptedAdapter()
+    host.offer(mail)
+    host.start()
+    host.put()
+    assert Tried(host.service.loaded()).done
+    assert list(mail.opened) == ["work"]
+
+
+def test_one_that_goes_and_comes_back_while_a_connector_opens_is_not_opened_twice(host):
+    mail = ScriptedAdapter()
+    host.offer(mail)
+    opening = Deferred()
+    mail.opening = lambda connector, view: opening
+    put = host.begin("put", {"id": "a", "adapter": "mail", "owner": "host", "config": {"key": "k"}})
+    gone = Tried(host.service.contributed({}))
+    back = Tried(host.service.contributed(host.adapters))
+    assert not put.done
+    opening.callback(None)
+    assert put.result()["state"] == "ready"
+    assert gone.done
+    assert back.done
+    assert mail.history.count(("open", "a")) == 1
