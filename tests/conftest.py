@@ -347,3 +347,16 @@ def sessions_host():
 def caller():
     """Makes callers by their client id."""
     return Caller
+
+
+@pytest.fixture
+def log_lines():
+    """Answers the lines the host has logged so far in this test."""
+    lines = []
+
+    def note(event):
+        lines.append(formatEvent(event))
+
+    globalLogPublisher.addObserver(note)
+    yield lambda: list(lines)
+    globalLogPublisher.removeObserver(note)

@@ -132,12 +132,15 @@ def shell_commands():
 
 
 def test_the_readme_has_commands_that_set_themselves_up():
-    demo, agents, tests = shell_commands()
+    demo, agents, plugin, tests = shell_commands()
     for command in (demo, tests):
         assert "\n" not in command
         assert command.startswith("python3 -m venv ")
-    for plugin in sorted((ROOT / "plugins").glob("*/pyproject.toml")):
-        assert f"./plugins/{plugin.parent.name} " in agents
+    folders = sorted(path.parent.name for path in (ROOT / "plugins").glob("*/pyproject.toml"))
+    for name, project in zip(folders, PLUGINS, strict=True):
+        if "ahpd.engines" in project["project"].get("entry-points", {}):
+            assert f"./plugins/{name} " in agents
+    assert re.search(r"ahpd plugin install \./plugins/(\S+) ", plugin)[1] in folders
     assert agents.endswith("ahpd configure")
     assert demo.endswith("ahpd demo")
     assert tests.endswith("/tox")

@@ -180,10 +180,15 @@ def make_tools(
         infos=tuple if terminals is None else terminals.infos,
     )
     advanced = ground.settings.advanced_tools
-    registry = ToolRegistry(own, advanced=lambda: advanced, listed=world.listed)
+    registry = ToolRegistry(
+        own,
+        advanced=lambda: advanced,
+        listed=world.listed,
+        configured=world.configured,
+    )
 
     def changed() -> None:
-        sessions.set_server_tools(registry.definitions())
+        sessions.set_server_tools(registry.offered)
 
     registry.changed = changed
     changed()

@@ -2,15 +2,15 @@
 
 import os
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 from twisted.internet.interfaces import IReactorFDSet
 from twisted.logger import Logger
 
-from ahpd import __version__
-from ahpd.agents.demo.agent import DemoAgent
+from ahpd.app.at_need import JudgeAtNeed
 from ahpd.app.ground import Ground
 from ahpd.attachments.files import AttachmentFiles
 from ahpd.attachments.folder import AttachmentsFolder
@@ -21,27 +21,21 @@ from ahpd.config.errors import ConfigError
 from ahpd.config.mcp_servers import McpServersFile
 from ahpd.config.settings import Settings
 from ahpd.interfaces import (
-    EnginePorts,
+    CommandParser,
     IAgent,
     IHostRecord,
-    IHostTerminals,
     IJudge,
     IOffers,
-    IResources,
     ITerminals,
 )
 from ahpd.peers.client_files import ClientFiles
 from ahpd.peers.resources import ClientResources
-from ahpd.permissions import Beside, Judge, parse_managed
+from ahpd.plugins.fold import Fold
 from ahpd.processes.programs import Programs
 from ahpd.processes.supervisor import ProcessSupervisor
 from ahpd.processes.terminals import LocalTerminals
 from ahpd.protocol import State
 from ahpd.protocol.errors import RpcError
-from ahpd.records.demo import BUILT_IN
-from ahpd.records.engines import Engines
-from ahpd.records.opening import open_agents
-from ahpd.records.ports import agents_folder, blocking, ports_for
 from ahpd.resources.files.at_work import FilesAtWork
 from ahpd.resources.files.provider import FileResources
 from ahpd.resources.service import Resources
@@ -53,6 +47,9 @@ from ahpd.terminals.service import TerminalsService
 from ahpd.threads import OwnThreads, in_thread
 from ahpd.transports.admission import Policy
 from ahpd.watches.service import ResourceWatches
+
+if TYPE_CHECKING:
+    from ahpd.permissions.managed import ManagedPermissions
 
 log = Logger()
 
@@ -113,15 +110,23 @@ class ResourceParts:
     threads: OwnThreads
 
 
-def make_resources(ground: Ground, providers: Mapping[str, Any] | None) -> ResourceParts:
-    """Who serves which scheme. `providers` by scheme replace this machine's files."""
+def make_resources(
+    ground: Ground, providers: Mapping[str, Any] | None, folded: Fold
+) -> ResourceParts:
+    """Who serves which scheme. `providers` by scheme replace this machine's files, and what
+    plugins contribute comes beside them."""
     files, threads = FilesAtWork(), OwnThreads(ground.reactor, "file threads", _FILE_THREADS)
+    files_port = folded.port("resources")
+    if providers is None and files_port is not None:
+        providers = {"file": files_port}
     if providers is None:
         watcher = FileWatcher(threads.run, ground.scheduler, ground.reactor, go_on=files.go_on)
         provider = FileResources(threads.run, ids=ground.ids, watcher=watcher, go_on=files.go_on)
         providers = {"file": provider}
     clients = ClientFiles(ground.clients, ground.scheduler)
     resources = Resources(providers, clients)
+    for scheme, owned in folded.resource_providers.items():
+        resources.register(scheme, owned.value)
     watches = ResourceWatches(ground.store, resources, ground.scheduler)
     return ResourceParts(resources, clients, watches, files, threads)
 
@@ -159,36 +164,6 @@ def make_completer(ground: Ground) -> Completer:
     return Completer(WorkspaceFiles(ground.scheduler, thread, programs), thread)
 
 
-def configured_agents(
-    ground: Ground, resources: IResources, terminals: IHostTerminals | None
-) -> Mapping[str, IAgent]:
-    """The agents this host offers: those of the records, and the demo agent where it is to be.
-
-    Raises `ConfigError` for two records with one id.
-    """
-    settings = ground.settings
-    agents: dict[str, IAgent] = {}
-    if settings.agents:
-        common = EnginePorts(
-            reactor=ground.reactor,
-            supervisor=ground.supervisor,
-            now=ground.now,
-            ids=ground.ids,
-            run_blocking=blocking(in_thread(ground.reactor)),
-            environ=dict(os.environ),
-            default_directory=settings.default_directory,
-            resources=resources,
-            terminals=terminals,
-            version=__version__,
-        )
-        ports = ports_for(common, agents_folder(settings))
-        agents, _ = open_agents(settings.agents, ports, Engines(BUILT_IN), settings.engines)
-    if settings.offers_demo:
-        demo = DemoAgent(ground.reactor, ground.supervisor)
-        agents.setdefault(demo.provider, demo)
-    return agents
-
-
 def configured_servers(settings: Settings) -> McpServersFile:
     """The MCP servers of the configuration, as its file says them at each session's start."""
 
@@ -198,15 +173,27 @@ def configured_servers(settings: Settings) -> McpServersFile:
     return McpServersFile(settings.config_file, settings.mcp_servers, dict(os.environ), report)
 
 
-def configured_judge(settings: Settings) -> IJudge:
-    """What answers questions about calls before people do.
+def configured_judge(settings: Settings, split: CommandParser | None = None) -> IJudge:
+    """What answers questions about calls before people do; `split` takes shell lines apart.
 
     Raises `ConfigError` for a managed rule that cannot be read.
     """
+    if not settings.managed_settings_permissions:
+        return JudgeAtNeed(partial(_judge, settings, None, split))
+    from ahpd.permissions import parse_managed  # noqa: PLC0415 - what nobody asks is not imported
+
     try:
         managed = parse_managed(settings.managed_settings_permissions)
     except ValueError as error:
         raise ConfigError(f"managedSettingsPermissions: {error}") from None
+    return _judge(settings, managed, split)
+
+
+def _judge(
+    settings: Settings, managed: "ManagedPermissions | None", split: CommandParser | None
+) -> IJudge:
+    from ahpd.permissions import Beside, Judge  # noqa: PLC0415
+
     return Judge(
         managed,
         settings.eligible_for_auto_approval,
@@ -214,6 +201,7 @@ def configured_judge(settings: Settings) -> IJudge:
         str(Path.home()),
         settings.terminal_auto_approve_defaults == "vscode",
         look=Beside(),
+        split=split,
     )
 
 

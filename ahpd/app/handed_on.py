@@ -6,9 +6,9 @@ from typing import Any, Final
 from ahpd.interfaces import IAgent, ToolFailure
 from ahpd.protocol.errors import RpcError
 from ahpd.protocol.permission_rules import KEY as PERMISSIONS
-from ahpd.protocol.uris import default_chat, opaque_chat, session_of_chat
 from ahpd.sessions.config import (
     SENSITIVE_EDIT_LOCATIONS,
+    Added,
     chosen,
     permission_rules,
     resolved,
@@ -42,17 +42,18 @@ def configured(
     worktree: bool | None,
     *,
     at_home: bool,
+    added: Added,
 ) -> Mapping[str, Any]:
     """The configuration of a new session of `agent` in `folder`.
 
     `own` is that of the session it is made in, of another agent's what binds (`binding`). What
     the agent does not take there is left out. Two sessions in one checkout edit each other's
     files, so a folder is worked in through a worktree where the agent makes any and nobody said
-    otherwise; `at_home` is for the folder its maker works in, where it is as its maker is.
+    otherwise; `added` are the settings that are no agent's; `at_home` is for the folder its maker works in, where it is as its maker is.
     Raises `ToolFailure` for a worktree of an agent that makes none.
     """
     values = dict(own)
-    declared = schema_of(agent, folder, values)["properties"].get(_ISOLATION) or {}
+    declared = schema_of(agent, folder, values, added)["properties"].get(_ISOLATION) or {}
     if _WORKTREE in (declared.get("enum") or ()):
         if folder is not None and worktree is not None:
             values[_ISOLATION] = _WORKTREE if worktree else _FOLDER
@@ -61,14 +62,7 @@ def configured(
     elif worktree:
         raise ToolFailure(f"Sessions of {agent.provider} have no worktree of their own here.")
     try:
-        chosen(agent, folder, values)
+        chosen(agent, folder, values, added)
     except RpcError:
-        return dict(resolved(agent, folder, values)["values"])
+        return dict(resolved(agent, folder, values, added)["values"])
     return values
-
-
-def mint_chat(session: str, default: str, identifier: str) -> str:
-    """The URI of a new chat of a session: of the kind its default one's is (AHP.txt, "Chat URIs")."""
-    if session_of_chat(default) is None:
-        return opaque_chat(identifier)
-    return default_chat(session).replace("//default/", f"//{identifier}/", 1)

@@ -1,9 +1,10 @@
 """The composition root: builds the parts of a host and hands each what it needs.
 
-`make_host` answers a tree of named services, in the order in which each stands on
-the ones before it. At the stop they go down in the opposite order: the routes say
-that the host is draining, the sessions end their turns while their clients can still
-be told, the children are gone, then the connections close and the wire log is flushed.
+`make_host` answers a tree of named services (`ahpd.app.tree`), in the order in which each stands on
+the ones before it. At the stop they go down in the opposite order: the plugins are told and their
+services are down, the routes say that the host is draining, the sessions end their turns while
+their clients can still be told, the plugins' closers run, the children are gone, then the
+connections close and the wire log is flushed.
 """
 
 import uuid
@@ -12,23 +13,11 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-import attrs
-from twisted.application.service import MultiService, Service
-from twisted.internet.defer import Deferred
-
-from ahpd import __version__
-from ahpd.app.agent_side import (
-    Later,
-    ToolsService,
-    make_credentials,
-    make_offers,
-    make_tools,
-    serve_tools,
-)
+from ahpd.app.agent_records import make_agent_records, make_agents, serve_agent_records
+from ahpd.app.agent_side import Later, ToolsService, make_credentials, make_offers, make_tools
+from ahpd.app.beside import make_beside
 from ahpd.app.domains import (
-    ResourceParts,
     attachments_folder,
-    configured_agents,
     configured_judge,
     configured_servers,
     local_terminals,
@@ -36,66 +25,27 @@ from ahpd.app.domains import (
     make_sessions,
     make_terminals,
     managed_settings,
-    policy,
 )
 from ahpd.app.ground import Ground
-from ahpd.app.offers import Offers
-from ahpd.app.serving import NAME, serve
-from ahpd.attachments.folder import AttachmentsFolder
+from ahpd.app.kept_records import KeptRecords
+from ahpd.app.observed import observe
+from ahpd.app.plugin_parts import make_connectors, make_plugin_parts
+from ahpd.app.plugin_side import PluginSide, make_plugin_side
+from ahpd.app.serving import serve
+from ahpd.app.tree import Built, Host, make_ways, plant
 from ahpd.channels.store import ChannelStore
 from ahpd.config.settings import Settings
-from ahpd.interfaces import IAgent, IJudge, IPeerFactory, ISessionStore, ITerminals
-from ahpd.journal.upkeep import StoreUpkeep
+from ahpd.extensions.access import OpenAccess
+from ahpd.extensions.triggers import TriggerTypes
+from ahpd.interfaces import IAccess, IAgent, IJudge, ISessionStore, ITerminals
 from ahpd.peers.clients import ClientRegistry
-from ahpd.peers.hub import PeerHub
 from ahpd.processes.supervisor import ProcessSupervisor
-from ahpd.protocol.versions import SUPPORTED
-from ahpd.records.service import AgentsService
 from ahpd.root.service import RootService
-from ahpd.scheduler import Scheduler
-from ahpd.service_tree import ServiceTree
-from ahpd.sessions.service import SessionsService
+from ahpd.schemas import Vaulted
 from ahpd.stores.chosen import make_store
-from ahpd.terminals.service import TerminalsService
 from ahpd.threads import in_thread
-from ahpd.transports.http import HostRouter
-from ahpd.transports.recorder import WireLog
-from ahpd.transports.stdio import StdioTransport
-from ahpd.transports.websocket import WebSocketListener
 
-
-@attrs.frozen(eq=False)
-class Host:
-    """A host that is built and not started yet.
-
-    `ready` fires with the URL once it listens, with None where it serves stdio alone,
-    and fails with words where it cannot listen. `ended` fires when a host that serves
-    stdio alone has lost the one client it is for. `peers` makes a client of any
-    connection, which is how a plugin or a test connects without a socket. `kept` is where
-    the sessions are kept.
-    """
-
-    service: MultiService
-    ready: "Deferred[str | None]"
-    ended: "Deferred[str]"
-    peers: IPeerFactory
-    store: ChannelStore
-    sessions: SessionsService
-    kept: ISessionStore
-
-
-class Routes(Service):
-    """The plain HTTP of the host's port; `/health` says it when the host is on its way out."""
-
-    name = "routes"
-
-    def __init__(self, router: HostRouter) -> None:
-        self.router = router
-
-    def stopService(self) -> None:
-        """From here on the host drains."""
-        super().stopService()  # type: ignore[no-untyped-call]
-        self.router.draining = True
+__all__ = ["Host", "make_host"]
 
 
 def make_host(
@@ -109,6 +59,8 @@ def make_host(
     terminals: ITerminals | None = None,
     resources: Mapping[str, Any] | None = None,
     judge: IJudge | None = None,
+    access: IAccess | None = None,
+    plugins: PluginSide | None = None,
 ) -> Host:
     """A host as `settings` say. `agents` by provider replace the configured ones.
 
@@ -116,14 +68,20 @@ def make_host(
     session store in place of the configured one, not open. `terminals` starts the programs of
     terminals in place of this machine's own, and `resources` are the providers by scheme
     (`IResourceProvider`) in place of this machine's files. `judge` answers questions about
-    calls before people do, in place of the configured rules. Raises `StoreFailure` where what
+    calls before people do, in place of the configured rules; `access` says who may do what
+    beside the protocol, everybody everything where it is None. `plugins` are the plugins' side,
+    what it loads loaded; without it none is loaded until the host runs. Raises `StoreFailure` where what
     is kept cannot be opened.
     """
+    side = make_plugin_side(settings, reactor, now=now) if plugins is None else plugins
+    folded = side.plugins.folded
     if kept is None:
-        kept = make_store(settings, in_thread(reactor))
+        kept = folded.port("sessions") or make_store(settings, in_thread(reactor))
     kept.open()
     try:
-        return _make_host(settings, reactor, agents, now, ids, kept, terminals, resources, judge)
+        ground = _ground(settings, reactor, now, ids, kept, side)
+        allowed = OpenAccess() if access is None else access
+        return _make_host(ground, side, agents, terminals, resources, judge, allowed)
     except BaseException:
         kept.close()
         raise
@@ -135,46 +93,67 @@ def _ground(
     now: Callable[[], datetime],
     ids: Callable[[], str],
     kept: ISessionStore,
+    side: PluginSide,
 ) -> Ground:
-    scheduler = Scheduler(reactor)
+    supervisor = ProcessSupervisor(reactor, secrets=settings.secrets)
+    side.programs.supervisor = supervisor
     return Ground(
         settings=settings,
         reactor=reactor,
         now=now,
         ids=ids,
         kept=kept,
-        scheduler=scheduler,
+        scheduler=side.scheduler,
         store=ChannelStore(settings.replay_bytes),
-        supervisor=ProcessSupervisor(reactor, secrets=settings.secrets),
-        clients=ClientRegistry(scheduler),
+        supervisor=supervisor,
+        clients=ClientRegistry(side.scheduler),
     )
 
 
 def _make_host(
-    settings: Settings,
-    reactor: Any,
+    ground: Ground,
+    side: PluginSide,
     agents: Mapping[str, IAgent] | None,
-    now: Callable[[], datetime],
-    ids: Callable[[], str],
-    kept: ISessionStore,
     port: ITerminals | None,
     providers: Mapping[str, Any] | None,
     judge: IJudge | None,
+    access: IAccess,
 ) -> Host:
-    ground = _ground(settings, reactor, now, ids, kept)
+    settings, folded = ground.settings, side.plugins.folded
     # What of the configuration may be refused comes ahead of the agents, who hold something.
     servers, managed = configured_servers(settings), managed_settings(settings)
-    judge = configured_judge(settings) if judge is None else judge
-    folder = attachments_folder(settings, ids)
+    if judge is None:
+        judge = configured_judge(settings, folded.port("commandParser"))
+    folder = attachments_folder(settings, ground.ids)
     if port is None:
-        port = local_terminals(reactor, ground.supervisor)
-    parts = make_resources(ground, providers)
+        port = folded.port("terminals") or local_terminals(ground.reactor, ground.supervisor)
+    parts = make_resources(ground, providers, folded)
     terminals = None if port is None else make_terminals(ground, port, lambda: root)
-    if agents is None:
-        agents = configured_agents(ground, parts.resources, terminals)
+    kept = KeptRecords(ground, parts.threads.run, folded.port("records"))
+    side.world.records_are(kept.for_plugins)
+    held = make_agents(ground, agents, lambda: root.agents_changed(held.agents.values()))
+    vaulted = Vaulted(side.world.secrets, side.environ)
+    records = make_agent_records(
+        ground,
+        held,
+        settings.agents if agents is None else (),
+        parts.resources,
+        terminals,
+        access=access,
+        secrets=side.world.secrets,
+        registered=folded.agents,
+        registered_engines=folded.engines,
+        collection=lambda: kept.collection("agents"),
+        taken=lambda name: f"the scheme {name}:" if parts.resources.serves(name) else None,
+        connectors=lambda: connectors.choices(),  # noqa: PLW0108 - it is made further down
+        stamped=lambda schema: beside.choices.stamped(schema, dynamic=True),
+        methods_of=side.world.methods_of,
+        plugin_icons=side.rows.icons_of,
+        template_icons=side.icons.of_template,
+    )
     root = RootService(
         ground.store,
-        agents.values(),
+        held.agents.values(),
         settings.client_queue_bytes,
         settings.replay_bytes,
         terminals=port is not None,
@@ -182,83 +161,62 @@ def _make_host(
     later = Later()
     credentials = make_credentials(ground, root.agents, later)
     offers = make_offers(ground, root, credentials, later, judge, servers.current, managed)
-    sessions = make_sessions(ground, agents, folder, terminals, offers)
+    sessions = make_sessions(ground, held.agents, folder, terminals, offers)
+    sessions.registry.absent, held.sessions = held.agents.absent, sessions.agents_moved
     later.registry = sessions.registry
     root.on_config = sessions.moves.switched
     tools, world = make_tools(ground, sessions, parts.resources, terminals)
     offers.tools = tools
-    hub = serve(ground, agents, root, sessions, terminals, parts, credentials, world.kept)
-    held = AgentsService(
-        agents, ground.scheduler, lambda: root.agents_changed(held.agents.values())
+    observe(side.events, ground, sessions, terminals, parts.resources, credentials, access)
+    beside = make_beside(ground, root, access, side.rows.problem)
+    triggers = TriggerTypes(partial(beside.choices.stamped, dynamic=True), side.rows.problem)
+    hub = serve(
+        ground,
+        held.agents,
+        root,
+        sessions,
+        terminals,
+        parts,
+        credentials,
+        world.kept,
+        beside,
+        triggers,
     )
-    return _listening(
+    connectors = make_connectors(ground, side, beside, kept, vaulted, sessions, folder)
+    serve_agent_records(records, beside.extensions, beside.invocations)
+    beside.choices.listen(records.connectors_moved)
+    ways = make_ways(ground, hub)
+    plugins = make_plugin_parts(
+        ground,
+        side,
+        beside,
+        root,
+        sessions,
+        tools,
+        records,
+        connectors,
+        triggers,
+        kept,
+        vaulted,
+        ways.routes,
+        ways.signed_in,
+    )
+    return plant(
         ground,
         Built(
             folder=folder,
             sessions=sessions,
             terminals=terminals,
             resources=parts,
-            hub=hub,
+            ways=ways,
             offers=offers,
             agents=held,
+            records=records,
+            kept=kept,
             tools=ToolsService(tools, offers.servers),
             later=later,
+            beside=beside,
+            side=side,
+            plugins=plugins,
         ),
     )
-
-
-@attrs.frozen(kw_only=True, eq=False)
-class Built:
-    """The domains of a host, and the connections' side, before they are put in their order."""
-
-    folder: AttachmentsFolder | None
-    sessions: SessionsService
-    terminals: TerminalsService | None
-    resources: ResourceParts
-    hub: PeerHub
-    offers: Offers
-    agents: AgentsService
-    tools: ToolsService
-    later: Later
-
-
-def _listening(ground: Ground, built: Built) -> Host:
-    """The tree of services, each standing on the ones before it, and the ways in."""
-    settings, reactor = ground.settings, ground.reactor
-    router = HostRouter(NAME, __version__, SUPPORTED)
-    upkeep = StoreUpkeep(ground.kept, ground.scheduler)
-    services: list[Service] = [ground.scheduler, upkeep, ground.store]
-    peers: IPeerFactory = built.hub
-    if settings.wire is not None:
-        wire = WireLog(settings.wire, ground.scheduler, lambda: ground.now().timestamp())
-        peers = wire.wrap(built.hub)
-        services.append(wire)
-    services.append(built.hub)
-    listener = stdio = None
-    if settings.listens:
-        listener = WebSocketListener(reactor, settings.endpoint, peers, policy(settings), router)
-        built.later.url = partial(getattr, listener, "url")
-        serve_tools(router, built.offers.servers, ground, NAME)
-        services.append(listener)
-    if settings.stdio:
-        stdio = StdioTransport(reactor, peers)
-        services.append(stdio)
-    if built.folder is not None:
-        services.append(built.folder)
-    parts = built.resources
-    services += [parts.threads, parts.watches, parts.files, parts.clients, ground.supervisor]
-    if built.terminals is not None:
-        services.append(built.terminals)
-    services += [built.agents, built.sessions, built.tools, Routes(router)]
-    tree = ServiceTree(reactor, NAME)
-    for service in services:
-        service.setServiceParent(tree)
-    ready = Deferred.fromCoroutine(_ready(listener))
-    ended: Deferred[str] = Deferred()
-    if stdio is not None and listener is None:
-        ended = Deferred.fromCoroutine(stdio.when_ended())
-    return Host(tree, ready, ended, built.hub, ground.store, built.sessions, ground.kept)
-
-
-async def _ready(listener: WebSocketListener | None) -> str | None:
-    return None if listener is None else await listener.when_listening()

@@ -1,8 +1,11 @@
 """The connections' side: which channels there are, which commands, who decides on actions."""
 
-from collections.abc import Mapping
+from collections import ChainMap
+from collections.abc import Mapping, MutableMapping
+from typing import cast
 
 from ahpd import __version__
+from ahpd.app.beside import Beside
 from ahpd.app.domains import ResourceParts, make_completer
 from ahpd.app.ground import Ground
 from ahpd.channels.directory import ChannelDirectory
@@ -10,6 +13,7 @@ from ahpd.chats.commands import PREFIX
 from ahpd.commands.artifacts import OFFERED as ARTIFACTS_REMOVED
 from ahpd.commands.artifacts import artifact_commands
 from ahpd.commands.authentication import authentication_commands
+from ahpd.commands.automations import automation_commands
 from ahpd.commands.chats import chat_commands
 from ahpd.commands.completions import completion_commands, config_commands
 from ahpd.commands.dispatch import Dispatcher
@@ -20,7 +24,8 @@ from ahpd.commands.subscriptions import Subscriptions
 from ahpd.commands.terminals import terminal_commands
 from ahpd.completions.tokens import TRIGGERS
 from ahpd.credentials.service import Credentials
-from ahpd.interfaces import IAgent
+from ahpd.extensions.triggers import TriggerTypes
+from ahpd.interfaces import Command, IAgent
 from ahpd.peers.hub import PeerHub
 from ahpd.peers.older_windows import CHAT_URIS
 from ahpd.peers.peer import Peer
@@ -43,15 +48,18 @@ def serve(
     parts: ResourceParts,
     credentials: Credentials,
     artifacts: ArtifactsKept,
+    beside: Beside,
+    triggers: TriggerTypes,
 ) -> PeerHub:
     """The connections' side: which channels there are, which commands, who decides on actions."""
     store, clients = ground.store, ground.clients
     directory = ChannelDirectory(store)
     dispatcher = Dispatcher(store, directory)
     _register(directory, dispatcher, root, sessions, terminals, parts)
+    directory.register(ChannelKind.EXTENSION, beside.extensions)
     dispatcher.register(ChannelKind.CHAT, sessions.chat_actions)
     presence, addresses = sessions.presence, sessions.addresses
-    subscriptions = Subscriptions(store, directory, presence)
+    subscriptions = Subscriptions(store, directory, presence, beside.extensions)
 
     def describe() -> State:
         return {
@@ -59,7 +67,7 @@ def serve(
             "defaultDirectory": ground.settings.default_directory.as_uri(),
             "completionTriggerCharacters": list(TRIGGERS),
             # A window names a session's next chat as the session's default one is named.
-            "_meta": {CHAT_URIS: True, ARTIFACTS_REMOVED: True},
+            "_meta": {CHAT_URIS: True, ARTIFACTS_REMOVED: True, **beside.described.meta()},
             **({} if terminals is None else {"terminalCommandPrefix": PREFIX}),
         }
 
@@ -71,19 +79,23 @@ def serve(
             presence.gone(peer.record.client_id)
 
     hub = PeerHub(ground.scheduler, store, clients, root.client_queue_bytes, gone)
+    hub.attendance = beside.clients
+    own = {
+        **handshake.commands(),
+        **subscriptions.commands(),
+        **authentication_commands(credentials),
+        **session_commands(sessions, credentials),
+        **chat_commands(sessions),
+        **artifact_commands(sessions, artifacts),
+        **completion_commands(make_completer(ground), store, directory, sessions),
+        **({} if terminals is None else terminal_commands(terminals)),
+        **resource_commands(parts.resources, parts.watches, ground.scheduler),
+        **config_commands(sessions, agents, ground.scheduler),
+        **automation_commands(triggers),
+    }
     hub.serve(
-        {
-            **handshake.commands(),
-            **subscriptions.commands(),
-            **authentication_commands(credentials),
-            **session_commands(sessions, credentials),
-            **chat_commands(sessions),
-            **artifact_commands(sessions, artifacts),
-            **completion_commands(make_completer(ground), store, directory, sessions),
-            **({} if terminals is None else terminal_commands(terminals)),
-            **resource_commands(parts.resources, parts.watches, ground.scheduler),
-            **config_commands(sessions, agents, ground.scheduler),
-        },
+        # The protocol's names first: what is served beside it begins with `x-`.
+        ChainMap(own, cast("MutableMapping[str, Command]", beside.extensions.commands)),
         {
             **subscriptions.notifications(),
             **dispatcher.notifications(),

@@ -12,18 +12,19 @@ from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from ahpd.app.handed_on import binding, configured, mint_chat
+from ahpd.app.handed_on import binding, configured
 from ahpd.chats.admission import refused
 from ahpd.chats.chat import Chat
-from ahpd.interfaces import StoreFailure, ToolCallContext, ToolFailure
+from ahpd.interfaces import ToolCallContext, ToolFailure
 from ahpd.protocol import State
-from ahpd.protocol.errors import RpcError, internal_error, session_not_found
+from ahpd.protocol.errors import internal_error, session_not_found
 from ahpd.protocol.text import plain
 from ahpd.sessions.entry import Entry
 from ahpd.sessions.registry import session_of
 from ahpd.sessions.service import SessionsService
 from ahpd.sessions.session import Session
 from ahpd.sessions.session_artifacts import ArtifactsKept
+from ahpd.sessions.starting import begin_chat, begin_session, begin_turn, mint_chat
 from ahpd.sessions.workspace_moves import WorkspaceMoves
 from ahpd.tools.ports import Caller, SeenChat
 
@@ -58,6 +59,11 @@ class ToolSessions:
         return (
             frozenset() if found is None else frozenset(tool["name"] for tool in found.server_tools)
         )
+
+    def configured(self, session: str) -> Mapping[str, Any]:
+        """The values of a session's configuration; none for a session nobody has."""
+        found = self._service.find(session)
+        return {} if found is None else found.config_values
 
     def rows(self, session: str) -> Sequence[State]:
         """See `SessionReading.rows`."""
@@ -157,7 +163,7 @@ class ToolSessions:
         held = self._chat(chat.uri)
         _check_takes(held)
         if held.current is None and not _waits(held.state):
-            _start(held, message)
+            begin_turn(held, message)
             return False
         identifier = self._world.ids()
         held.say(
@@ -192,22 +198,16 @@ class ToolSessions:
             own = session_of(chat).chat_config(chat.uri)
             own = binding(own) if source is None else own
             at_home = source is not None and folder in source.working_directories[:1]
-            values = configured(agent, own, folder, worktree, at_home=at_home)
+            added = self._world.from_plugins.settings()
+            values = configured(agent, own, folder, worktree, at_home=at_home, added=added)
         uri = f"ahp-session:/{self._world.ids()}"
         params: State = {"channel": uri, "provider": provider, "config": dict(values)}
         if folder is not None:
             params["workingDirectories"] = [folder]
-        self._service.create(params, "")
-        made = self._service.find(uri)
-        assert made is not None, "it was made just now"
-        try:
-            spawned = {"depth": caller.depth + 1, "root": caller.root}
-            self._world.note(uri, {SPAWNED: spawned})
-            made.say({"type": "session/titleChanged", "title": title})
-            _start(made.chats[made.default_chat], message)
-        except (StoreFailure, RpcError):
-            await self.delete(uri)
-            raise
+        spawned = {"depth": caller.depth + 1, "root": caller.root}
+        await begin_session(
+            self._service, params, title=title, message=message, facts={SPAWNED: spawned}
+        )
         entry = self._registry.named(uri)
         assert entry is not None, "its first message was taken"
         return entry.summary
@@ -229,8 +229,7 @@ class ToolSessions:
             params["title"] = title
         if folder is not None:
             params["workingDirectories"] = [folder]
-        self._service.create_chat(params)
-        _start(self._chat(uri), message)
+        await begin_chat(self._service, params, message=message, preambles=True)
         return uri
 
     async def rename(self, chat: SeenChat, title: str) -> None:
@@ -295,15 +294,6 @@ def _check_takes(chat: Chat) -> None:
     failure = refused(chat)
     if failure is not None:
         raise ToolFailure(failure.message)
-
-
-def _start(chat: Chat, message: State) -> None:
-    """Start a turn. Raises `RpcError` where its start could not be kept, and there is none."""
-    _check_takes(chat)
-    before = set(chat.known_turns())
-    chat.start_message(message)
-    if chat.known_turns() <= before:
-        raise internal_error(f"The message to {chat.uri} could not be saved.")
 
 
 async def _to_its_end(what: str, work: Coroutine[Any, Any, None]) -> None:

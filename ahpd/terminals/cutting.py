@@ -25,11 +25,13 @@ _KINDS: Final = {
 
 #: Controls that are obeyed inside a sequence and leave it as it is.
 _INSIDE: Final = r"\x00-\x17\x19\x1c-\x1f\x7f"
-#: What breaks a sequence off and goes with it: terminals do not draw it.
-_BREAKS: Final = "\x18\x1a\xa0-\U0010ffff"
+#: All below what breaks a sequence off and goes with it, which terminals do not draw: CAN, SUB,
+#: and whatever comes behind the controls. It is said as what it is not, because a set of all
+#: that Unicode has takes milliseconds to compile.
+_NO_BREAKS: Final = r"\x00-\x17\x19\x1b\x80-\x9f"
 _KIND: Final = re.compile(f"[{_INSIDE}]*(.)?", re.DOTALL)
-_CSI: Final = re.compile(f"[{_INSIDE}\x20-\x3f]*[{_BREAKS}@-~]?")
-_ESCAPE: Final = re.compile(f"[{_INSIDE}\x20-\x2f]*[{_BREAKS}0-~]?")
+_CSI: Final = re.compile(rf"[{_INSIDE}\x20-\x3f]*[^{_NO_BREAKS}\x1c-\x3f\x7f]?")
+_ESCAPE: Final = re.compile(rf"[{_INSIDE}\x20-\x2f]*[^{_NO_BREAKS}\x1c-\x2f\x7f]?")
 #: One character out of another set.
 _SHIFTED: Final = re.compile("[^\x1b\x80-\x9f]?")
 _STRING: Final = re.compile("[^\x18\x1a\x1b\x80-\x9f]*(?:\x1b\\\\|[\x18\x1a\x9c]|)")

@@ -18,6 +18,7 @@ from zope.interface import implementer
 
 from ahpd.channels.store import ChannelStore
 from ahpd.interfaces import (
+    IEvents,
     IHostTerminals,
     ITerminals,
     TerminalFailure,
@@ -93,6 +94,8 @@ class TerminalsService(Service):
         #: The ends of programs that are waited for.
         self._going: set[Deferred[None]] = set()
         self._stopping = False
+        #: Who is told of terminals that are opened; set by whoever composes the host.
+        self.events: IEvents | None = None
         #: Decides on what clients send to a terminal.
         self.actions = TerminalActions(store, self.find)
         #: Knows the channels of terminals.
@@ -140,6 +143,8 @@ class TerminalsService(Service):
         state = _first_state(start, program, is_pty, start.title or _program_name(start, shell))
         self._open[uri] = terminal
         self._store.open(uri, ChannelKind.TERMINAL, state, terminal.applied)
+        if self.events is not None and self.events.listened("terminal_open"):
+            self.events.emit("terminal_open", {"terminal": uri, "cwd": state["cwd"]})
         terminal.begin(process, is_pty)
         self._say_list()
         if failure is not None:

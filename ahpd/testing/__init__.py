@@ -2,5 +2,13 @@
 
 from ahpd.testing.agent_contract import AgentContract, SignIn, check_agent, files_of
 from ahpd.testing.engines import engine_ports
+from ahpd.testing.plugin_host import RecordingPluginHost
 
-__all__ = ["AgentContract", "SignIn", "check_agent", "engine_ports", "files_of"]
+__all__ = [
+    "AgentContract",
+    "RecordingPluginHost",
+    "SignIn",
+    "check_agent",
+    "engine_ports",
+    "files_of",
+]

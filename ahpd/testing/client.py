@@ -30,8 +30,12 @@ from ahpd.wire.jsonrpc import Response
 T = TypeVar("T")
 
 #: What moves in a host's state without an action, because the protocol has none for it
-#: (AHP.txt, `session/titleChanged` and `session/activityChanged`).
-_UNSAID: Final = {ChannelKind.CHAT: "title", ChannelKind.SESSION: "activity"}
+#: (AHP.txt, `session/titleChanged` and `session/activityChanged`), by the path to it.
+_UNSAID: Final = {
+    ChannelKind.ROOT: (("_meta",), ("config", "schema")),
+    ChannelKind.CHAT: (("title",),),
+    ChannelKind.SESSION: (("activity",),),
+}
 
 
 class SnapshotSource(Protocol):
@@ -55,9 +59,12 @@ class Recorded:
         state: State = decode(self.snapshot)
         kind = kind_of(self.channel)
         assert kind is not None, f"{self.channel} has a snapshot and no state"
+        reduce = REDUCERS.get(kind)
         for envelope in self.envelopes:
+            if reduce is None:  # an extension's: what makes its state is not ours to know
+                break
             if envelope.rejection is None and (up_to is None or envelope.seq <= up_to):
-                state = REDUCERS[kind](state, envelope.action)
+                state = reduce(state, envelope.action)
         return state
 
 
@@ -181,7 +188,8 @@ class ProbeClient(Client):
         name = canonical(channel)
         from_seq = int(snapshot["fromSeq"])
         record = self._records.get(name)
-        if continued and record is not None:
+        # What an extension's actions make of its state is between it and its readers.
+        if continued and record is not None and kind_of(name) is not ChannelKind.EXTENSION:
             state = decode(encode(snapshot["state"]))
             difference = _difference(name, record.reduced(from_seq), state)
             if difference is None:
@@ -259,11 +267,26 @@ class ProbeClient(Client):
 
 def _difference(channel: str, made: State, other: State) -> str | None:
     kind = kind_of(channel)
-    unsaid = None if kind is None else _UNSAID.get(kind)
-    one, two = (plain({k: v for k, v in state.items() if k != unsaid}) for state in (made, other))
+    unsaid = _UNSAID.get(kind, ()) if kind is not None else ()
+    one, two = (plain(_without(state, unsaid)) for state in (made, other))
     if kind is ChannelKind.TERMINAL:
         return terminal_difference(one, two)
     return first_difference(one, two)
+
+
+def _without(state: State, unsaid: tuple[tuple[str, ...], ...]) -> State:
+    """A state without what no action carries."""
+    said = dict(state)
+    for *path, field in unsaid:
+        holder = said
+        for name in path:
+            if not isinstance(holder.get(name), dict):
+                break
+            holder[name] = dict(holder[name])
+            holder = holder[name]
+        else:
+            holder.pop(field, None)
+    return said
 
 
 async def _fresh_snapshot(late: Client, channel: str) -> dict[str, Any] | None:

@@ -42,6 +42,8 @@ _SHOWS_CLIENTS_WORDS: Final = frozenset(
 )
 
 _WATCH: Final = ChannelKind.RESOURCE_WATCH
+#: What stands for a state that is no state of AHP where one is expected.
+_ANY_STATE: Final[Mapping[str, Any]] = {"agents": []}
 
 _Id = tuple[bool, Any]
 
@@ -141,7 +143,7 @@ class FrameChecker:
         result = message["result"]
         self._check_contents(result, at)
         # The states and actions inside were held to shapes of their own, by their kind.
-        self._check_shown(result, COMMANDS[method].result, at)
+        self._check_shown(_without_extensions(result), COMMANDS[method].result, at)
 
     def _failed(self, message: dict[str, Any]) -> None:
         check_strict(message, shape(_ERROR_RESPONSE), at="response")
@@ -241,6 +243,11 @@ class FrameChecker:
             check_strict(snapshot, shape(_SNAPSHOT), at)
             return
         kind = kind_of(snapshot["resource"])
+        if kind is ChannelKind.EXTENSION:
+            if not isinstance(snapshot.get("state"), dict):
+                raise ShapeError(f"{at}.state", type(snapshot.get("state")).__name__, "an object")
+            check_strict({**snapshot, "state": _ANY_STATE}, shape(_SNAPSHOT), at)
+            return
         if kind is None:
             raise ShapeError(f"{at}.resource", repr(snapshot["resource"]), "a channel with a state")
         self._check_shown(snapshot.get("state"), shape("envelopes.STATES")[kind], f"{at}.state")
@@ -254,6 +261,11 @@ class FrameChecker:
                 raise ShapeError(f"{at}.origin", "nothing", "the client whose action was refused")
             return
         action = envelope["action"]
+        if kind_of(envelope["channel"]) is ChannelKind.EXTENSION:
+            prefix = f"{scheme(envelope['channel'])}/"
+            if "origin" in envelope or not action["type"].startswith(prefix):
+                raise ShapeError(f"{at}.action.type", repr(action["type"]), f"one of {prefix}")
+            return
         spec = ACTIONS.get(action["type"])
         if spec is None:
             raise ShapeError(f"{at}.action.type", repr(action["type"]), "an action of AHP")
@@ -268,6 +280,25 @@ class FrameChecker:
             self._check_shown(action, spec.shape, f"{at}.action")
         else:
             check_strict(action, spec.shape, f"{at}.action")
+
+
+def _without_extensions(result: Any) -> Any:
+    """A result whose snapshots of `x-` channels, which may hold any state, hold a plain one."""
+    if not isinstance(result, Mapping):
+        return result
+    plain = dict(result)
+    if "snapshot" in plain:
+        plain["snapshot"] = _plain(plain["snapshot"])
+    if isinstance(plain.get("snapshots"), list):
+        plain["snapshots"] = [_plain(one) for one in plain["snapshots"]]
+    return plain
+
+
+def _plain(snapshot: Any) -> Any:
+    resource = snapshot.get("resource") if isinstance(snapshot, Mapping) else None
+    if isinstance(resource, str) and kind_of(resource) is ChannelKind.EXTENSION:
+        return {**snapshot, "state": _ANY_STATE}
+    return snapshot
 
 
 def _is_id(identifier: Any) -> bool:

@@ -7,7 +7,7 @@ subscriber reads.
 """
 
 import itertools
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -17,8 +17,10 @@ from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
 from ahpd.app import Host, make_host
+from ahpd.app.plugin_side import make_plugin_side
+from ahpd.config.plugins import PluginEntry
 from ahpd.config.settings import Settings
-from ahpd.interfaces import IAgent, IJudge, ISessionStore, ITerminals
+from ahpd.interfaces import IAccess, IAgent, IJudge, ISessionStore, ITerminals
 from ahpd.testing.agents import ScriptedAgent
 from ahpd.testing.client import ProbeClient
 from ahpd.testing.frames import FrameChecker
@@ -38,7 +40,9 @@ class MemoryHost:
     given its `kept`, a `clock` that shows no earlier time than its, and the same `ids`. It
     opens terminals where it is given what starts their programs (`ScriptedTerminals`), and
     serves the schemes of `resources` alone, so that no test touches this machine's files.
-    `judge` answers questions about calls before people do.
+    `judge` answers questions about calls before people do; `access` says who may do what under
+    `x-` names. `plugins` are applied before the host is built, as a process does; commands that
+    change the list are served where there is a `config_directory`, and read its `config.yaml`.
     """
 
     def __init__(
@@ -51,6 +55,9 @@ class MemoryHost:
         terminals: ITerminals | None = None,
         resources: Mapping[str, Any] | None = None,
         judge: IJudge | None = None,
+        access: IAccess | None = None,
+        plugins: Sequence[PluginEntry] = (),
+        environ: Mapping[str, str] | None = None,
         **settings: Any,
     ) -> None:
         self.clock = Clock() if clock is None else clock
@@ -60,16 +67,27 @@ class MemoryHost:
         settings.setdefault("delta_window_ms", 0)
         numbers = itertools.count(1)
         self.ids = (lambda: f"id-{next(numbers)}") if ids is None else ids
+        made = Settings(listens=False, plugins=tuple(plugins), **settings)
+
+        def now() -> datetime:
+            return START + timedelta(seconds=self.clock.seconds())
+
+        #: The plugins' side of the host.
+        self.side = make_plugin_side(made, self.clock, now=now, environ=environ or {})
+        if plugins:
+            self.run(self.side.plugins.load_first(made.plugins))
         self.host: Host = make_host(
-            Settings(listens=False, **settings),
+            made,
             self.clock,
             offered,
-            now=lambda: START + timedelta(seconds=self.clock.seconds()),
+            now=now,
             ids=self.ids,
             kept=kept,
             terminals=terminals,
             resources={} if resources is None else resources,
             judge=judge,
+            access=access,
+            plugins=self.side,
         )
         self.store = self.host.store
         self.kept = self.host.kept

@@ -16,6 +16,7 @@ from ahpd.interfaces import (
     IChangingAgent,
     IClosedAgent,
     IConversations,
+    IEditedAgent,
     IProbedAgent,
     ListedConversation,
     ReadConversation,
@@ -32,7 +33,7 @@ from ahpd_agent_acp.session import Ground
 from ahpd_agent_acp.starts import Starts
 
 
-@implementer(IChangingAgent, IClosedAgent, IProbedAgent, IConversations)
+@implementer(IChangingAgent, IClosedAgent, IEditedAgent, IProbedAgent, IConversations)
 class AcpAgent:
     """One record's agent. `read` makes options of a record (raises `RecordFailure`).
 

@@ -50,6 +50,11 @@ class AcpEngine:
         """One for each shipped row."""
         return tuple(_template(row) for row in ROWS.values())
 
+    def template_of(self, record: AgentRecord, templates: Sequence[Template]) -> Template | None:
+        """The shipped row a record takes: what it names as its base, or the one of its id."""
+        named = record.config.get("base", record.id)
+        return next((each for each in templates if each.id == named), None)
+
     def open(self, record: AgentRecord, ports: EnginePorts) -> IAgent:
         """See `IEngine.open`."""
         return AcpAgent(record, ports, lambda each: self._read(each, ports))

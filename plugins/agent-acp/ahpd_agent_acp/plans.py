@@ -28,6 +28,15 @@ class ShownPlan:
     words: str
     content: State
     """Schema: ToolResultContent."""
+    entries: Sequence[State] = ()
+    """The same for programs, each `{content, status?, priority?}`; none of a plan that is prose."""
+
+    def result(self) -> State:
+        """What the row's call came to (schema: ToolCallResult)."""
+        said: State = {"success": True, "pastTenseMessage": self.words, "content": [self.content]}
+        if self.entries:
+            said["structuredContent"] = {"entries": list(self.entries)}
+        return said
 
 
 def plan_of(update: Mapping[str, Any]) -> ShownPlan | None:
@@ -42,7 +51,13 @@ def plan_of(update: Mapping[str, Any]) -> ShownPlan | None:
     entries = [each for each in objects_in(plan, "entries") if text_in(each, "content")]
     if not entries:
         return None
-    return ShownPlan(_words(entries), {"type": "text", "text": "\n".join(map(_line, entries))})
+    text = "\n".join(map(_line, entries))
+    return ShownPlan(_words(entries), {"type": "text", "text": text}, [*map(_entry, entries)])
+
+
+def _entry(entry: Mapping[str, Any]) -> State:
+    said = {key: text_in(entry, key) for key in ("content", "status", "priority")}
+    return {key: value for key, value in said.items() if value is not None}
 
 
 def _line(entry: Mapping[str, Any]) -> str:

@@ -169,12 +169,11 @@ class TurnUpdates:
         self._plan = plan
         self._close_part()
         call = {"toolCallId": self.new_id()}
-        result = {"success": True, "pastTenseMessage": plan.words, "content": [plan.content]}
         self._say("chat/toolCallStart", toolName=TOOL, displayName=TITLE, **call)
         self._say(
             "chat/toolCallReady", invocationMessage=plan.words, confirmed="not-needed", **call
         )
-        self._say("chat/toolCallComplete", result=result, **call)
+        self._say("chat/toolCallComplete", result=plan.result(), **call)
 
     def _use(self, used: State) -> None:
         """Say what the turn used by now, with what was said of it before."""

@@ -6,7 +6,7 @@ import pytest_twisted
 from jsonschema import Draft202012Validator
 from zope.interface.verify import verifyObject
 
-from ahpd.interfaces import AgentRecord, IEngine, RecordFailure
+from ahpd.interfaces import AgentRecord, IEditedAgent, IEngine, RecordFailure
 from ahpd_agent_acp.engine import ENGINE, AcpEngine
 from ahpd_agent_acp.record import SCHEMA, Defaults, read_record, wants_sign_in
 from ahpd_agent_acp.rows import ROWS
@@ -232,6 +232,22 @@ async def test_an_edit_applies_at_the_next_turn_on_the_same_conversation(acp, tm
     with pytest.raises(RecordFailure):
         agent.edited(attrs.evolve(record(program), config={}))
     assert await talk.say("env COLOUR") == "red"
+
+
+def test_it_says_that_it_takes_edits_and_which_row_a_record_takes(acp):
+    assert IEditedAgent.providedBy(acp.agent({}))
+    engine = AcpEngine()
+    templates = engine.templates()
+
+    def row(identifier, **config):
+        made = engine.template_of(
+            AgentRecord(id=identifier, engine="acp", name="x", config=config), templates
+        )
+        return None if made is None else made.id
+
+    assert (row("codex"), row("mine", base="codex"), row("mine", command="sh")) == (
+        "codex", "codex", None,
+    )  # fmt: skip
 
 
 @pytest_twisted.ensureDeferred

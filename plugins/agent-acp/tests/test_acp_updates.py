@@ -606,8 +606,10 @@ def test_a_plan_is_a_row_with_its_list_and_the_same_plan_is_said_once():
     assert turn.tool()["content"] == [
         {"type": "text", "text": "- [x] Look\n- [~] Write\n- [ ] Test"}
     ]
+    assert turn.tool()["structuredContent"] == {"entries": entries}
     turn.say("plan_update", plan={"type": "markdown", "planId": "p", "content": "# Plan"})
     assert turn.tool(1)["content"] == [{"type": "text", "text": "# Plan"}]
+    assert "structuredContent" not in turn.tool(1)
 
 
 def test_what_is_said_of_the_session_goes_to_whoever_hears_it_after_the_turn_too():

@@ -1,0 +1,248 @@
+"""What a host has for its plugins, and for what people make of them: put together once it is built."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from twisted.application.service import Service
+from twisted.internet.defer import Deferred
+from twisted.logger import Logger
+
+from ahpd.app.beside import Beside
+from ahpd.app.contributions import Contributions
+from ahpd.app.ground import Ground
+from ahpd.app.kept_records import KeptRecords
+from ahpd.app.plugin_calls import PluginCalls
+from ahpd.app.plugin_connection import PluginConnections
+from ahpd.app.plugin_settings import PluginSettings
+from ahpd.app.plugin_side import PluginSide
+from ahpd.app.produced import ProducedContent
+from ahpd.attachments.files import AttachmentFiles
+from ahpd.attachments.folder import AttachmentsFolder
+from ahpd.canvases.service import Canvases
+from ahpd.config.plugins_file import PluginsFile
+from ahpd.connectors.ground import Ground as ConnectorsGround
+from ahpd.connectors.service import ConnectorsService
+from ahpd.extensions.rows import Rows
+from ahpd.extensions.triggers import TriggerTypes
+from ahpd.interfaces import IPeerFactory, Reader
+from ahpd.plugins.at_need import RootAtNeed
+from ahpd.plugins.command_table import plugin_methods
+from ahpd.plugins.live import Closers
+from ahpd.records.records_service import AgentRecordsService
+from ahpd.root.service import RootService
+from ahpd.schemas import Vaulted
+from ahpd.sessions.service import SessionsService
+from ahpd.sessions.starting import OWNER, SessionStarts
+from ahpd.tools.registry import ToolRegistry
+from ahpd.transports.plugin_routes import PluginRoutes
+from ahpd.tunnels.service import TunnelsService
+
+if TYPE_CHECKING:
+    from ahpd.plugins.commands import PluginCommands
+
+log = Logger(namespace="ahpd.plugin")
+
+#: What the tool registry calls the actions of connectors.
+_ACTIONS = "connectors"
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class PluginParts:
+    """The parts, in the order in which their services start."""
+
+    connectors: ConnectorsService
+    tunnels: TunnelsService
+    canvases: Canvases
+    connections: PluginConnections
+    closers: Closers
+    contributions: Contributions
+
+    @property
+    def services(self) -> Sequence[Service]:
+        """Those that stand on the sessions; they are down before the sessions are."""
+        return (self.canvases, self.connectors, self.tunnels, self.connections)
+
+
+def make_connectors(
+    ground: Ground,
+    side: PluginSide,
+    beside: Beside,
+    kept: KeptRecords,
+    vaulted: Vaulted,
+    sessions: SessionsService,
+    folder: AttachmentsFolder | None,
+) -> ConnectorsService:
+    """The connectors of a host; `folder` is where what comes with messages is kept."""
+
+    def files(session: str) -> Path | None:
+        return None if folder is None else AttachmentFiles(folder.path, ground.ids).folder(session)
+
+    def config(session: str) -> Mapping[str, Any]:
+        found = sessions.find(session)
+        return {} if found is None else found.config_values
+
+    def owner(session: str) -> str | None:
+        whose: str | None = sessions.registry.world.facts(session).get(OWNER)
+        return whose
+
+    return ConnectorsService(
+        kept.host_store,
+        beside.access,
+        ConnectorsGround(
+            vaulted=vaulted,
+            clock=ground.scheduler,
+            now=ground.now,
+            methods=side.world.methods_of,
+            report=side.rows.problem,
+            session_config=config,
+            session_owner=owner,
+            bindings=side.plugins.folded.port("bindings"),
+            files=files,
+            produced=ProducedContent(ground.store, sessions.find_chat),
+        ),
+    )
+
+
+def make_plugin_parts(
+    ground: Ground,
+    side: PluginSide,
+    beside: Beside,
+    root: RootService,
+    sessions: SessionsService,
+    tools: ToolRegistry,
+    records: AgentRecordsService,
+    connectors: ConnectorsService,
+    triggers: TriggerTypes,
+    kept: KeptRecords,
+    vaulted: Vaulted,
+    routes: PluginRoutes,
+    peers_for: Callable[[Reader], IPeerFactory],
+) -> PluginParts:
+    """Everything, wired to each other and served to clients."""
+    tunnels = TunnelsService(
+        kept.host_store,
+        vaulted,
+        ground.scheduler,
+        ground.ids,
+        stamped=partial(beside.choices.stamped, dynamic=False),
+        connectors=connectors.choices,
+        report=side.rows.problem,
+    )
+    canvases = Canvases(ground.store, root.canvases_enabled, sessions.reach_chat, ground.ids)
+    sessions.from_plugins.canvases = canvases.of
+    sessions.from_plugins.chat_gone = canvases.chat_gone
+    connections = PluginConnections(ground.scheduler, peers_for)
+    contributions = Contributions(
+        beside=beside,
+        root=root,
+        sessions=sessions,
+        tools=tools,
+        routes=routes,
+        triggers=triggers,
+        records=records,
+        connectors=connectors,
+        tunnels=tunnels,
+        connections=connections,
+        canvases=canvases,
+    )
+    folded = side.plugins
+    side.world.built = PluginCalls(
+        connections=connections,
+        starts=SessionStarts(sessions, beside.access),
+        meta=sessions.meta,
+        canvases=canvases,
+        extensions=beside.extensions,
+        triggers=triggers,
+        usage=folded.folded.port("usage"),
+        automations=folded.folded.port("automations"),
+        spawn=_spawn,
+    )
+    side.world.methods = lambda plugin: [
+        name for name, owned in folded.folded.methods.items() if owned.plugin == plugin
+    ]
+    _serve(side, beside, root, connectors, tunnels, tools)
+    return PluginParts(
+        connectors=connectors,
+        tunnels=tunnels,
+        canvases=canvases,
+        connections=connections,
+        closers=Closers(side.plugins),
+        contributions=contributions,
+    )
+
+
+def _serve(
+    side: PluginSide,
+    beside: Beside,
+    root: RootService,
+    connectors: ConnectorsService,
+    tunnels: TunnelsService,
+    tools: ToolRegistry,
+) -> None:
+    """Have clients subscribe to what there is, and send what changes it."""
+    listed: Sequence[Rows] = (
+        side.rows.rows,
+        connectors.adapters,
+        connectors.connectors,
+        tunnels.tunnels,
+    )
+    for rows in listed:
+        rows.attach(beside.extensions.add_channel(rows.scheme, rows.channel))
+    methods = dict(connectors.methods())
+    settings = PluginSettings(side, root)
+    if side.file is not None and side.root is not None:
+        commands = _commands(side, side.file, side.root, beside, settings.say)
+        methods |= plugin_methods(commands)
+        settings.pushed = lambda plugin, values: commands().pushed(plugin, values)
+    for name, method in methods.items():
+        beside.extensions.add_method(name, method)
+    beside.invocations.register(connectors.connectors.uri, connectors.operations())
+    beside.invocations.register(tunnels.tunnels.uri, tunnels.operations())
+    beside.choices.connectors = connectors.choices
+    connectors.tools_moved = lambda: _offer(tools, connectors)
+    connectors.choices_moved = beside.choices.moved
+    beside.choices.listen(tunnels.connectors_changed)
+    settings.say()
+
+
+def _commands(
+    side: PluginSide,
+    file: PluginsFile,
+    root: RootAtNeed,
+    beside: Beside,
+    moved: Callable[[], None],
+) -> "Callable[[], PluginCommands]":
+    base = Path.cwd()
+
+    @cache
+    def commands() -> "PluginCommands":
+        from ahpd.plugins.commands import PluginCommands  # noqa: PLC0415 - with the first of them
+
+        return PluginCommands(
+            plugins=side.plugins,
+            named=lambda: side.loader.named,
+            file=file,
+            entries=side.entries,
+            installer=root.installer,
+            base=base,
+            written=root.written,
+            mark_restart=beside.restart.mark,
+            moved=moved,
+        )
+
+    return commands
+
+
+def _offer(tools: ToolRegistry, connectors: ConnectorsService) -> None:
+    for line in tools.replace(_ACTIONS, connectors.tools()):
+        log.warn("{line}", line=line)
+
+
+def _spawn(what: str, work: Any) -> "Deferred[Any]":
+    """Run a coroutine in the background; what it raises is logged with what it was."""
+    running: Deferred[Any] = Deferred.fromCoroutine(work)
+    running.addErrback(lambda failure: log.failure("{what} failed", failure, what=what))
+    return running

@@ -1,0 +1,224 @@
+"""The tree of a host's services, each standing on the ones before it, and the ways in."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import attrs
+from twisted.application.service import MultiService, Service
+from twisted.internet.defer import Deferred
+
+from ahpd import __version__
+from ahpd.app.agent_side import Later, ToolsService, serve_tools
+from ahpd.app.beside import Beside
+from ahpd.app.domains import ResourceParts, policy
+from ahpd.app.ground import Ground
+from ahpd.app.kept_records import KeptRecords
+from ahpd.app.offers import Offers
+from ahpd.app.plugin_parts import PluginParts
+from ahpd.app.plugin_side import Announced, PluginSide, listening_payload
+from ahpd.app.serving import NAME
+from ahpd.attachments.folder import AttachmentsFolder
+from ahpd.channels.store import ChannelStore
+from ahpd.interfaces import IPeerFactory, ISessionStore, Reader
+from ahpd.journal.upkeep import StoreUpkeep
+from ahpd.peers.hub import PeerHub
+from ahpd.protocol.versions import SUPPORTED
+from ahpd.records.records_service import AgentRecordsService
+from ahpd.records.service import AgentsService
+from ahpd.service_tree import ServiceTree
+from ahpd.sessions.service import SessionsService
+from ahpd.terminals.service import TerminalsService
+from ahpd.transports.http import HostRouter, Router, RoutesRouter
+from ahpd.transports.plugin_routes import PluginRoutes
+from ahpd.transports.recorder import WireLog
+from ahpd.transports.stdio import StdioTransport
+from ahpd.transports.websocket import WebSocketListener
+
+
+@attrs.frozen(eq=False)
+class Host:
+    """A host that is built and not started yet.
+
+    `ready` fires with the URL once it listens and its plugins know, with None where it serves
+    stdio alone, and fails with words where it cannot listen. `ended` fires when a host that serves
+    stdio alone has lost the one client it is for. `peers` makes a client of any
+    connection, which is how a plugin or a test connects without a socket. `kept` is where
+    the sessions are kept, `beside` what is served under `x-` names, `plugins` the plugins' side.
+    """
+
+    service: MultiService
+    ready: "Deferred[str | None]"
+    ended: "Deferred[str]"
+    peers: IPeerFactory
+    store: ChannelStore
+    sessions: SessionsService
+    kept: ISessionStore
+    beside: Beside
+    plugins: PluginSide
+
+    def announced(self) -> Announced:
+        """What is told of the plugins with the announcement; asked once the host is ready."""
+        return self.plugins.announced()
+
+
+class Routes(Service):
+    """The plain HTTP of the host's port; `/health` says it when the host is on its way out."""
+
+    name = "routes"
+
+    def __init__(self, router: HostRouter) -> None:
+        self.router = router
+
+    def stopService(self) -> None:
+        """From here on the host drains."""
+        super().stopService()  # type: ignore[no-untyped-call]
+        self.router.draining = True
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Ways:
+    """The ways into a host: what is served where, before any of it listens."""
+
+    router: HostRouter
+    routes: PluginRoutes
+    routes_router: Router
+    """Where the plugins' routes are: the host's own, or that of a listener of theirs."""
+    wire: WireLog | None
+    peers: IPeerFactory
+    hub: PeerHub
+
+    def signed_in(self, reader: Reader) -> IPeerFactory:
+        """Makes peers of connections on which `reader` is signed in."""
+        peers = self.hub.signed_in(reader)
+        return peers if self.wire is None else self.wire.wrap(peers)
+
+
+def make_ways(ground: Ground, hub: PeerHub) -> Ways:
+    """The ways into a host that serves `hub`."""
+    settings = ground.settings
+    router = HostRouter(NAME, __version__, SUPPORTED)
+    routes_router: Router = router if settings.routes is None else RoutesRouter()
+    wire = None
+    if settings.wire is not None:
+        wire = WireLog(settings.wire, ground.scheduler, lambda: ground.now().timestamp())
+    return Ways(
+        router=router,
+        routes=PluginRoutes(routes_router),
+        routes_router=routes_router,
+        wire=wire,
+        peers=hub if wire is None else wire.wrap(hub),
+        hub=hub,
+    )
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Built:
+    """The domains of a host, and the connections' side, before they are put in their order."""
+
+    folder: AttachmentsFolder | None
+    sessions: SessionsService
+    terminals: TerminalsService | None
+    resources: ResourceParts
+    ways: Ways
+    offers: Offers
+    agents: AgentsService
+    records: AgentRecordsService
+    kept: KeptRecords
+    tools: ToolsService
+    later: Later
+    beside: Beside
+    side: PluginSide
+    plugins: PluginParts
+
+
+def plant(ground: Ground, built: Built) -> Host:
+    """The tree of services."""
+    settings, reactor, ways = ground.settings, ground.reactor, built.ways
+    upkeep = StoreUpkeep(ground.kept, ground.scheduler)
+    services: list[Service] = [ground.scheduler, upkeep, ground.store]
+    if ways.wire is not None:
+        services.append(ways.wire)
+    services.append(ways.hub)
+    listener, others = _listeners(ground, built)
+    services += others
+    stdio = None
+    if settings.stdio:
+        stdio = StdioTransport(reactor, ways.peers)
+        services.append(stdio)
+    if built.folder is not None:
+        services.append(built.folder)
+    parts, plugins = built.resources, built.side.plugins
+    services += [parts.threads, parts.watches, parts.files, parts.clients, ground.supervisor]
+    services += [built.kept, built.plugins.closers]
+    if built.terminals is not None:
+        services.append(built.terminals)
+    services += [built.agents, built.records, built.sessions, built.tools, Routes(ways.router)]
+    services += [*built.plugins.services, built.side.events, plugins]
+    tree = ServiceTree(reactor, NAME)
+    for service in services:
+        service.setServiceParent(tree)
+    plugins.host(built.plugins.contributions, partial(_listening, ground, built, listener))
+    ready = Deferred.fromCoroutine(_ready(listener, others, built))
+    ended: Deferred[str] = Deferred()
+    if stdio is not None and listener is None:
+        ended = Deferred.fromCoroutine(stdio.when_ended())
+    return Host(
+        service=tree,
+        ready=ready,
+        ended=ended,
+        peers=ways.hub,
+        store=ground.store,
+        sessions=built.sessions,
+        kept=ground.kept,
+        beside=built.beside,
+        plugins=built.side,
+    )
+
+
+def _listeners(
+    ground: Ground, built: Built
+) -> tuple[WebSocketListener | None, list[WebSocketListener]]:
+    """The listener of the protocol, and all there are, it among them."""
+    settings, ways = ground.settings, built.ways
+    if not settings.listens:
+        return None, []
+    admitted = policy(settings)
+    listener = WebSocketListener(
+        ground.reactor, settings.endpoint, ways.peers, admitted, ways.router
+    )
+    built.later.url = partial(getattr, listener, "url")
+    serve_tools(ways.router, built.offers.servers, ground, NAME)
+    if settings.routes is None:
+        return listener, [listener]
+    # Its own names alone: what the host is announced as is no name of this port's.
+    of_routes = attrs.evolve(admitted, token=None, hosts=frozenset(), origins=frozenset())
+    theirs = WebSocketListener(
+        ground.reactor, settings.routes.endpoint, ways.peers, of_routes, ways.routes_router
+    )
+    return listener, [listener, theirs]
+
+
+async def _listening(
+    ground: Ground, built: Built, listener: WebSocketListener | None
+) -> Mapping[str, Any] | None:
+    """What the event `listening` carries, once the host listens; None where it does not."""
+    address = None
+    if listener is not None:
+        await listener.when_listening()
+        address = listener.address
+    built.side.world.side = built.side.world.built
+    built.plugins.tunnels.listening(getattr(address, "port", None))
+    return None if listener is None else listening_payload(ground.settings, address)
+
+
+async def _ready(
+    listener: WebSocketListener | None, listeners: list[WebSocketListener], built: Built
+) -> str | None:
+    for each in listeners:
+        url = await each.when_listening()
+        if each is not listener:
+            address = url.replace("ws://", "http://", 1)
+            built.side.announcements.say(f"routes on {address}/plugins/")
+    await built.side.plugins.begun
+    return None if listener is None else listener.url

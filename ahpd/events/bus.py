@@ -1,0 +1,163 @@
+"""What happens on a host, told to whoever listens: in order, one after another, each awaited.
+
+Whoever says something goes on at once. What was said waits in one line, so that a listener hears
+events in the order in which they happened, and no two listeners run at once. One that raises is
+logged against its plugin; one that never returns holds the line, so it is given `PATIENCE`
+seconds and then left behind. Source: PLUGINS.txt, "Events".
+"""
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import attrs
+from twisted.application.service import Service
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IReactorTime
+from twisted.logger import Logger
+from zope.interface import implementer
+
+from ahpd.bounded import Overdue, bounded
+from ahpd.interfaces import EVENTS, IEvents
+
+log = Logger()
+
+#: Seconds one listener may take over one event before the next one is told.
+PATIENCE: Final = 30.0
+#: How many events may wait for a listener that is slow; past it the oldest are dropped.
+MOST_WAITING: Final = 10_000
+
+
+@attrs.frozen(eq=False)
+class Listener:
+    """Somebody who wants to know, and for which plugin."""
+
+    plugin: str
+    call: Callable[[Mapping[str, Any]], Any]
+
+
+@attrs.frozen(eq=False)
+class _Said:
+    event: str
+    payload: Mapping[str, Any]
+    listeners: Sequence[Listener]
+    told: "Deferred[None] | None" = None
+
+
+@implementer(IEvents)
+class Events(Service):
+    """Told events, it tells its listeners. `prepared` makes of a payload what they are handed."""
+
+    name = "events"
+
+    def __init__(
+        self,
+        clock: IReactorTime,
+        prepared: Callable[[Mapping[str, Any]], Mapping[str, Any]] = dict,
+    ) -> None:
+        self._clock = clock
+        self._prepared = prepared
+        self._listeners: dict[str, list[Listener]] = {}
+        self._waiting: deque[_Said] = deque()
+        self._telling = False
+        self._telling_log = False
+        self._dropped = 0
+
+    # -- listeners -----------------------------------------------------------------
+
+    def listen(self, event: str, listener: Listener) -> None:
+        """Tell `listener` of each `event` from now on, behind those there are."""
+        if event not in EVENTS:
+            raise ValueError(f"there is no event {event!r}; there are {', '.join(EVENTS)}")
+        self._listeners.setdefault(event, []).append(listener)
+
+    def forget(self, plugin: str) -> None:
+        """Tell a plugin's listeners nothing any more, what waits for them included."""
+        for event, held in tuple(self._listeners.items()):
+            left = [one for one in held if one.plugin != plugin]
+            if left:
+                self._listeners[event] = left
+            else:
+                del self._listeners[event]
+        kept = [
+            attrs.evolve(said, listeners=[one for one in said.listeners if one.plugin != plugin])
+            for said in self._waiting
+        ]
+        self._waiting.clear()
+        self._waiting.extend(kept)
+
+    def listened(self, event: str) -> bool:
+        """See `IEvents.listened`."""
+        return event in self._listeners
+
+    # -- saying --------------------------------------------------------------------
+
+    def emit(self, event: str, payload: Mapping[str, Any]) -> None:
+        """See `IEvents.emit`."""
+        listeners = self._listeners.get(event)
+        # What a listener of the log logs itself would come back to it for ever.
+        if listeners and not (event == "log" and self._telling_log):
+            self._said(_Said(event, self._prepared(payload), tuple(listeners)))
+
+    async def tell(self, event: str, payload: Mapping[str, Any], plugin: str | None = None) -> None:
+        """Tell, and return when everybody was told: of one plugin alone where one is named."""
+        listeners = [one for one in self._listeners.get(event, ()) if plugin in (None, one.plugin)]
+        if listeners:
+            told: Deferred[None] = Deferred()
+            self._said(_Said(event, self._prepared(payload), listeners, told))
+            await told
+
+    def _said(self, said: _Said) -> None:
+        if len(self._waiting) >= MOST_WAITING:
+            self._drop()
+        self._waiting.append(said)
+        if not self._telling:
+            self._telling = True
+            # In a turn of its own: what is said is said in the middle of the host's work.
+            self._clock.callLater(0, self._begin)
+
+    def _begin(self) -> None:
+        telling = Deferred.fromCoroutine(self._tell_all())
+        telling.addErrback(lambda failure: log.failure("events are told no more", failure))
+
+    def _drop(self) -> None:
+        dropped = self._waiting.popleft()
+        self._dropped += 1
+        if dropped.told is not None:
+            dropped.told.callback(None)
+        if self._dropped == 1 or self._dropped % MOST_WAITING == 0:
+            log.warn("{count} events were dropped: listeners are too slow", count=self._dropped)
+
+    async def _tell_all(self) -> None:
+        try:
+            while self._waiting:
+                said = self._waiting.popleft()
+                for listener in said.listeners:
+                    await self._tell_one(said, listener)
+                if said.told is not None:
+                    said.told.callback(None)
+        finally:
+            self._telling = False
+
+    async def _tell_one(self, said: _Said, listener: Listener) -> None:
+        self._telling_log = said.event == "log"
+        try:
+            await bounded(lambda: listener.call(said.payload), PATIENCE, self._clock)
+        except GeneratorExit:
+            raise
+        except Overdue:
+            log.error(
+                "plugin {plugin}: its listener of {event} took longer than {bound:g} s and is left "
+                "behind",
+                plugin=listener.plugin,
+                event=said.event,
+                bound=PATIENCE,
+            )
+        except BaseException:  # a plugin that leaves ends no daemon
+            log.failure(
+                "plugin {plugin}: its listener of {event} failed",
+                plugin=listener.plugin,
+                event=said.event,
+            )
+        finally:
+            self._telling_log = False

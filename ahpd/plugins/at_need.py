@@ -1,0 +1,96 @@
+"""What a host has for its plugins and imports with the first of them.
+
+Most hosts have none, and each module less is a start that is so much shorter: these stand where
+the loader and the installer do, and make them when something is asked of them.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from twisted.internet.interfaces import IReactorTime
+
+from ahpd.config.plugins import PluginEntry
+from ahpd.plugins.named import Named
+
+if TYPE_CHECKING:
+    from ahpd.plugins.installing import Installer
+    from ahpd.plugins.loading import Loader
+    from ahpd.plugins.root import PluginRoot, Run
+    from ahpd.plugins.running import RunningPlugin
+    from ahpd.plugins.written import WrittenPlugins
+
+
+class LoaderAtNeed:
+    """The `Loader` that `make` answers, made when the first plugin is named."""
+
+    def __init__(self, clock: IReactorTime, make: "Callable[[], Loader]") -> None:
+        self.clock = clock
+        self._make = make
+        self._anything = False
+
+    @cached_property
+    def made(self) -> "Loader":
+        """The loader itself."""
+        return self._make()
+
+    def look(self, entries: Sequence[PluginEntry]) -> None:
+        """See `Loader.look`."""
+        if entries or self._anything:
+            self._anything = True
+            self.made.look(entries)
+
+    @property
+    def named(self) -> Mapping[str, Named]:
+        """See `Loader.named`."""
+        return self.made.named if self._anything else {}
+
+    @property
+    def read(self) -> Sequence[str]:
+        """See `Loader.read`."""
+        return self.made.read if self._anything else ()
+
+    async def load(self, named: Named) -> "RunningPlugin":
+        """See `Loader.load`."""
+        return await self.made.load(named)
+
+    def forget(self, plugin: "RunningPlugin") -> None:
+        """See `Loader.forget`."""
+        self.made.forget(plugin)
+
+
+class RootAtNeed:
+    """The plugin root of a configuration directory, and what is done in it.
+
+    `run` and `environ` are as `PluginRoot`'s; `version` is the one of this program that runs.
+    """
+
+    def __init__(
+        self, config_dir: Path, run: "Run", environ: Mapping[str, str], version: str
+    ) -> None:
+        self._config_dir = config_dir
+        self._run = run
+        self._environ = environ
+        self._version = version
+
+    @cached_property
+    def root(self) -> "PluginRoot":
+        """The folder."""
+        from ahpd.plugins.root import PluginRoot  # noqa: PLC0415
+
+        return PluginRoot.of(self._config_dir, self._run, self._environ)
+
+    @cached_property
+    def installer(self) -> "Installer":
+        """What installs into it: one for all who ask, so that they take turns."""
+        from ahpd.plugins.installing import Installer  # noqa: PLC0415
+
+        return Installer(self.root, self._version)
+
+    @cached_property
+    def written(self) -> "WrittenPlugins":
+        """The plugins that clients wrote."""
+        from ahpd.plugins.written import WrittenPlugins  # noqa: PLC0415
+
+        return WrittenPlugins(self.root, self.installer)

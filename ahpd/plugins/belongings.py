@@ -1,0 +1,80 @@
+"""Which of the modules of this process are one plugin's own."""
+
+from pathlib import Path
+from types import ModuleType
+from typing import Final
+
+import attrs
+
+from ahpd.plugins.distributions import editable_project
+from ahpd.plugins.found import Found
+from ahpd.plugins.module_files import own_package
+from ahpd.plugins.standalone import private_name
+
+#: This program's own modules belong to no plugin, whatever folder they are in.
+_OURS: Final = "ahpd"
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Belongings:
+    """What tells a plugin's own modules from everybody else's."""
+
+    package: str
+    """Its outermost package that is nobody else's."""
+    private: bool = False
+    """Whether no other module can have a name in that package."""
+    root: str = ""
+    """The folder that package is imported from."""
+    files: frozenset[str] = frozenset()
+    """What its distribution lists, where it is installed as a copy."""
+    tree: bool = False
+    """Whether everything that is imported from `root` is its distribution's."""
+
+    def has(self, name: str, module: ModuleType | None) -> bool:
+        """Whether the module that is imported as `name` is the plugin's."""
+        if module is None or name == "__main__" or name.partition(".")[0] == _OURS:
+            return False
+        inside = name == self.package or name.startswith(f"{self.package}.")
+        file = file_of(module)
+        if file is None or self.private:  # a folder that is a package has no file
+            return inside
+        if file in self.files:
+            return True
+        return (inside or self.tree) and _is_imported_from(self.root, name, file)
+
+
+def belongings(found: Found) -> Belongings:
+    """What is `found`'s own. It is asked before the plugin is imported, and kept: what a
+    distribution lists is another thing once another version of it is installed."""
+    if found.kind == "standalone":
+        return Belongings(package=private_name(found.id), private=True)
+    files: frozenset[str] = frozenset()
+    tree, installed = found.kind == "tree", found.installed
+    project = None if installed is None else editable_project(installed)
+    if project is not None:
+        # Of any other folder modules are imported from, most of what is in it is not its own.
+        # What an editable installation lists is what leads to the tree, and stays.
+        tree = found.root.resolve().is_relative_to(project.resolve())
+    elif installed is not None:
+        files = frozenset(str(installed.locate_file(file)) for file in installed.files or ())
+    return Belongings(
+        package=own_package(found.file, found.module),
+        root=str(found.root),
+        files=files,
+        tree=tree,
+    )
+
+
+def file_of(module: ModuleType) -> str | None:
+    """The file a module was read from; None for one without."""
+    file = getattr(module, "__file__", None)
+    return file if isinstance(file, str) else None
+
+
+def _is_imported_from(root: str, name: str, file: str) -> bool:
+    """Whether `file` is where a module called `name` is when it is imported from `root`."""
+    expected = Path(root, *name.split("."))
+    path = Path(file)
+    return path.parent == expected or (
+        path.parent == expected.parent and path.name.partition(".")[0] == expected.name
+    )

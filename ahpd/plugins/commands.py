@@ -1,0 +1,323 @@
+"""The commands of `x-ahpd-plugins`: what changes the list, and what reads back a written plugin.
+
+Each that changes the list writes the configuration file first and then has the daemon be what it
+says; where a plugin holds what the host is built over, the answer says `restart: true` and the
+next start does it. Source: PLUGINS.txt, `x-ahpd-plugins`, "Installing a plugin", "Writing a plugin
+in a client".
+"""
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+
+from ahpd.config.errors import ConfigError
+from ahpd.config.plugins import PluginEntry
+from ahpd.config.plugins_file import PluginsFile
+from ahpd.interfaces import PluginError, RpcError
+from ahpd.plugins.failures import InstallFailure
+from ahpd.plugins.installing import Installer
+from ahpd.plugins.live import Plugins
+from ahpd.plugins.named import Named
+from ahpd.plugins.states import row_of
+from ahpd.plugins.takers import Outcome
+from ahpd.plugins.written import WrittenPlugins
+from ahpd.protocol import State
+from ahpd.protocol.errors import internal_error, invalid_params
+from ahpd.schemas import Misfit, check_value, is_reference, restored
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class PluginCommands:
+    """See the module. `entries()` reads the configuration anew, with what flags said of it.
+
+    `mark_restart` is called when a change waits for the next start, `moved` behind every change.
+    """
+
+    plugins: Plugins
+    named: Callable[[], Mapping[str, Named]]
+    file: PluginsFile
+    entries: Callable[[], Sequence[PluginEntry]]
+    installer: Installer
+    base: Path
+    """What a path a client names is relative to."""
+    written: WrittenPlugins
+    mark_restart: Callable[[], None]
+    moved: Callable[[], None]
+
+    async def answer(self, name: str, params: Mapping[str, Any]) -> State:
+        """The answer to the command `name`; what goes wrong is the error a client is told."""
+        handlers: Mapping[str, Callable[[Mapping[str, Any]], Awaitable[State]]] = {
+            "install": self._install,
+            "remove": self._remove,
+            "update": self._update,
+            "write": self._write,
+            "source": self._source,
+            "enable": lambda params: self._switch(params, True),
+            "disable": lambda params: self._switch(params, False),
+            "options": self._option,
+            "apply": self._apply,
+            "reload": self._reload,
+        }
+        with _in_words():
+            return await handlers[name](params)
+
+    # -- installing --------------------------------------------------------------------
+
+    async def _install(self, params: Mapping[str, Any]) -> State:
+        source = _text(params, "source")
+        installed = await self.installer.install(source, self.base)
+        # A distribution of several plugins is named by each of them.
+        several = len(installed.ids) > 1
+        sources = installed.ids if several else (installed.distribution,)
+        added = [self.file.add(each) for each in sources]
+        outcome = await self._changed()
+        theirs = [plugin for plugin, named in self.named().items() if named.entry.source in sources]
+        if not any(added):
+            # It was listed already, and what is installed now may be another version.
+            outcome = await self._again(theirs)
+        return self._answer(theirs[0] if theirs else installed.distribution, outcome)
+
+    async def _remove(self, params: Mapping[str, Any]) -> State:
+        plugin, keep = _text(params, "id"), params.get("keep", False)
+        if not isinstance(keep, bool):
+            raise invalid_params("params.keep: expected true or false")
+        named = self._known(plugin)
+        found = row_of(named.result).found
+        self.file.remove(self._own(named))
+        outcome = await self._changed()
+        if not keep:
+            if self._is_written(named):
+                await self.written.remove(plugin)
+            elif found is not None and found.kind == "distribution" and found.distribution:
+                await self._uninstall(found.distribution)
+        return self._answer(plugin, outcome)
+
+    async def _uninstall(self, distribution: str) -> None:
+        """Uninstall a distribution that no other entry uses."""
+        for named in self.named().values():
+            found = row_of(named.result).found
+            if found is not None and found.distribution == distribution:
+                return
+        await self.installer.remove(distribution)
+
+    def _is_written(self, named: Named) -> bool:
+        """Whether an entry names what a client wrote."""
+        return named.entry.source == str(self.written.folder(named.plugin))
+
+    async def _update(self, params: Mapping[str, Any]) -> State:
+        plugin = _text(params, "id")
+        found = row_of(self._known(plugin).result).found
+        if found is None or found.kind != "distribution" or found.distribution is None:
+            raise invalid_params(
+                f"params.id: {plugin} is not a distribution that is installed here: what it is "
+                "named by is what runs"
+            )
+        before, after = await self.installer.update(found.distribution)
+        if before == after:
+            return {"id": plugin}
+        outcome = await self._again(self._of(found.distribution))
+        return {**self._answer(plugin, outcome), "from": before, "to": after}
+
+    def _of(self, distribution: str) -> Sequence[str]:
+        """The plugins of one distribution."""
+        found = {plugin: row_of(named.result).found for plugin, named in self.named().items()}
+        return [plugin for plugin, one in found.items() if one and one.distribution == distribution]
+
+    async def _again(self, plugins: Sequence[str]) -> Outcome:
+        """Have plugins run the code that is on disk now."""
+        outcome = Outcome()
+        for plugin in plugins:
+            if plugin in self.named():  # a reload may find that it has another id now
+                one = await self.plugins.reload(plugin)
+                outcome = Outcome(
+                    waiting={*outcome.waiting, *one.waiting},
+                    problems={**outcome.problems, **one.problems},
+                )
+        self._behind(outcome)
+        return outcome
+
+    # -- written in a client -----------------------------------------------------------------
+
+    async def _write(self, params: Mapping[str, Any]) -> State:
+        plugin, source = _text(params, "id"), _text(params, "source", empty=True)
+        manifest = params.get("manifest")
+        if manifest is not None and not isinstance(manifest, str | Mapping):
+            raise invalid_params("params.manifest: expected a mapping, or its text")
+        named = self.named().get(plugin)
+        if named is not None and not self._is_written(named):
+            raise invalid_params(
+                f"params.id: there is a plugin {plugin}, which was not written by a client"
+            )
+        folder = await self.written.write(plugin, source, manifest or {})
+        listed = not self.file.add(str(folder))
+        if listed and plugin in self.plugins.running_plugins:
+            outcome = await self._again([plugin])
+        else:
+            outcome = await self._changed()
+        return self._answer(plugin, outcome)
+
+    async def _source(self, params: Mapping[str, Any]) -> State:
+        plugin = _text(params, "id")
+        if not self._is_written(self._known(plugin)):
+            raise invalid_params(
+                f"params.id: {plugin} was not written by a client, and its files are not handed out"
+            )
+        source, manifest = await self.written.source(plugin)
+        return {"id": plugin, "source": source, "manifest": manifest}
+
+    # -- switches, options -------------------------------------------------------------------
+
+    async def _switch(self, params: Mapping[str, Any], enabled: bool) -> State:
+        plugin = _text(params, "id")
+        named = self._known(plugin)
+        self.file.switch(self._own(named), enabled)
+        return self._answer(plugin, await self._changed())
+
+    async def _option(self, params: Mapping[str, Any]) -> State:
+        plugin, key = _text(params, "id"), _text(params, "key")
+        named = self._known(plugin)
+        source = self._own(named)
+        if params.get("value") is None:
+            self.file.unset_option(source, key)
+        else:
+            self.file.set_option(source, key, checked_option(named, key, params["value"]))
+        return self._answer(plugin, await self._changed())
+
+    async def pushed(self, plugin: str, values: Mapping[str, Any]) -> None:
+        """A client sent the options of a plugin through the root's configuration.
+
+        What it sends is set, a null takes an option out, and what it does not name is left.
+        Raises `RpcError`, and then nothing is written.
+        """
+        with _in_words():
+            named = self._known(plugin)
+            source = self._own(named)
+            held = named.entry.options
+            checked = {
+                key: None if value is None else checked_option(named, key, value)
+                for key, value in values.items()
+            }
+            moved = {key: value for key, value in checked.items() if held.get(key) != value}
+            for key, value in moved.items():
+                if value is None:
+                    self.file.unset_option(source, key)
+                else:
+                    self.file.set_option(source, key, value)
+            if moved:
+                await self._changed()
+
+    # -- the list as it is ----------------------------------------------------------------------
+
+    async def _apply(self, params: Mapping[str, Any]) -> State:
+        outcome = await self._changed()
+        return {
+            **({"restart": True} if outcome.restart else {}),
+            **({"problems": list(outcome.lines)} if outcome.problems else {}),
+        }
+
+    async def _reload(self, params: Mapping[str, Any]) -> State:
+        plugin = _text(params, "id")
+        if plugin not in self.named():
+            # A package that a plugin uses has no entry to import again.
+            self.mark_restart()
+            return {"id": plugin, "restart": True}
+        return self._answer(plugin, await self._again([plugin]))
+
+    # -- what they have in common ----------------------------------------------------------------
+
+    def _known(self, plugin: str) -> Named:
+        named = self.named().get(plugin)
+        if named is None:
+            for one in self.named().values():
+                if one.entry.source == plugin:
+                    return one
+            raise invalid_params(f"params.id: there is no plugin {plugin[:100]}")
+        return named
+
+    def _own(self, named: Named) -> str:
+        """The source of an entry that stands in the file."""
+        if not named.entry.place.startswith("plugins"):
+            raise invalid_params(
+                f"params.id: {named.plugin} is named by {named.entry.place or 'a flag'}, and the "
+                "configuration file does not list it"
+            )
+        return named.entry.source
+
+    async def _changed(self) -> Outcome:
+        """Have the daemon be what the file says now."""
+        outcome = await self.plugins.apply(self.entries())
+        self._behind(outcome)
+        return outcome
+
+    def _behind(self, outcome: Outcome) -> None:
+        if outcome.restart:
+            self.mark_restart()
+        self.moved()
+
+    @staticmethod
+    def _answer(plugin: str, outcome: Outcome) -> State:
+        """What a change of one plugin is answered; what went wrong with others is not said."""
+        answer: State = {"id": plugin}
+        if plugin in outcome.waiting:
+            answer["restart"] = True
+        if plugin in outcome.problems:
+            answer["problems"] = [outcome.problems[plugin]]
+        return answer
+
+
+def checked_option(named: Named, key: str, value: Any) -> Any:
+    """The value to keep for one option. Raises `RpcError` -32602 where its schema refuses it.
+
+    `<set>` sent back for a credential keeps the one there is.
+    """
+    found = row_of(named.result).found
+    schema = None if found is None else found.manifest.options_schema
+    held = dict(named.entry.options)
+    kept = restored(schema, {key: value}, held)
+    if key not in kept:
+        return None
+    if schema is not None and not is_reference(kept[key]):
+        at = f"plugins.{named.plugin}.options"
+        try:
+            check_value(_of_keys(schema), {key: kept[key]}, at, references=True)
+        except Misfit as misfit:
+            raise invalid_params(str(misfit)) from None
+    return kept[key]
+
+
+#: What of a schema says what one key of its object may be.
+_OF_KEYS: Final = (
+    "$defs", "definitions", "properties", "patternProperties", "additionalProperties",
+)  # fmt: skip
+
+
+def _of_keys(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a schema says of each key alone: what an object needs besides is not asked of one."""
+    return {"type": "object", **{key: schema[key] for key in _OF_KEYS if key in schema}}
+
+
+def _text(params: Mapping[str, Any], key: str, empty: bool = False) -> str:
+    value = params.get(key)
+    if not isinstance(value, str) or not (empty or value.strip()):
+        raise invalid_params(f"params.{key}: expected a text")
+    return value
+
+
+@contextmanager
+def _in_words() -> Iterator[None]:
+    """What goes wrong in the block is the error a client is told."""
+    try:
+        yield
+    except RpcError:
+        raise
+    except KeyError as missing:  # somebody else changed the file meanwhile
+        words = f"params.id: the configuration file does not list {missing.args[0]} any more"
+        raise invalid_params(words) from None
+    except InstallFailure as failure:
+        words = " ".join(str(failure).split())
+        raise (invalid_params(words) if failure.asked else internal_error(words)) from None
+    except (ConfigError, OSError, PluginError) as failure:
+        raise internal_error(" ".join(str(failure).split())) from None

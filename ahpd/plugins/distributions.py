@@ -1,0 +1,163 @@
+"""Plugins that are installed: entry points of the group `ahpd.plugins`, read once.
+
+An entry point's name is the plugin's id, and its value is the module.
+"""
+
+import importlib
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote, urlsplit
+
+import attrs
+
+from ahpd.plugins.module_files import file_on_path, file_under
+from ahpd.plugins.skipped import MISSING, Skipped
+from ahpd.plugins.specs import normalized
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution
+
+GROUP: Final = "ahpd.plugins"
+
+#: Where in a project its packages are.
+_ROOTS: Final = (".", "src", "lib")
+
+
+@attrs.frozen(eq=False)
+class Point:
+    """One entry point, and the distribution that has it."""
+
+    name: str
+    module: str
+    distribution: str
+    version: str
+    requirements: Sequence[str]
+    installed: "Distribution"
+
+
+class Distributions:
+    """What is installed for this process, and in the folders `site` besides.
+
+    It is read when the first name is asked for, and once: what is installed later is another
+    object's to find.
+    """
+
+    def __init__(self, site: Sequence[Path] = ()) -> None:
+        self._path = list(dict.fromkeys([*sys.path, *map(str, site)]))
+
+    def point(self, name: str) -> Point:
+        """The plugin that `name` is: a distribution's only one, or an entry point by its name.
+
+        Raises `Skipped`.
+        """
+        wanted = normalized(name)
+        own = [point for point in self._points if normalized(point.distribution) == wanted]
+        called = [point for point in own or self._points if point.name == name]
+        if len(own) == 1 or len(called) == 1:
+            return called[0] if len(called) == 1 else own[0]
+        if called:
+            whose = " and ".join(sorted(point.distribution for point in called))
+            raise Skipped(f"{name} is an entry point of {whose}: name the distribution", name)
+        if own:
+            names = ", ".join(sorted(point.name for point in own))
+            raise Skipped(f"the distribution {name} has several plugins: name one of {names}", name)
+        if self._is_installed(name):
+            raise Skipped(
+                f"the distribution {name} is no plugin: it has no entry point in the group {GROUP}",
+                name,
+            )
+        raise Skipped(
+            f"{name} is not installed; `ahpd plugin install {name}` installs it",
+            name,
+            state=MISSING,
+        )
+
+    @cached_property
+    def _points(self) -> Sequence[Point]:
+        # Reading what is installed takes some milliseconds, which a host without plugins saves.
+        from importlib.metadata import distributions  # noqa: PLC0415
+
+        importlib.invalidate_caches()
+        points: list[Point] = []
+        seen: set[str] = set()
+        for installed in distributions(path=self._path):
+            found = list(_points_of(installed))
+            # Of two installations the first on the path is what an import would find.
+            if found and (key := normalized(found[0].distribution)) not in seen:
+                seen.add(key)
+                points += found
+        return points
+
+    def _is_installed(self, name: str) -> bool:
+        from importlib.metadata import distributions  # noqa: PLC0415
+
+        return any(distributions(name=name, path=self._path))
+
+
+def _points_of(installed: "Distribution") -> Iterator[Point]:
+    # The one file tells most distributions apart, without their metadata being parsed.
+    if GROUP not in (installed.read_text("entry_points.txt") or ""):
+        return
+    metadata = installed.metadata  # parsed anew each time it is asked for
+    for point in installed.entry_points.select(group=GROUP):
+        yield Point(
+            name=point.name,
+            module=point.value,
+            distribution=metadata["Name"],
+            version=metadata["Version"],
+            requirements=tuple(metadata.get_all("Requires-Dist") or ()),
+            installed=installed,
+        )
+
+
+def module_file(point: Point) -> Path | None:
+    """The file of a plugin's module, found without importing anything.
+
+    Beside the distribution's metadata as a wheel leaves it; in the folder an editable
+    installation leads to; wherever the finders of this process say it is; or, of an editable
+    installation whose finder is not one of this process yet, in its project.
+    """
+    installed = point.installed
+    found = _first((Path(str(installed.locate_file(""))), *_linked(installed)), point.module)
+    found = found or file_on_path(point.module)
+    project = editable_project(installed) if found is None else None
+    return found if project is None else file_in_tree(project, point.module)
+
+
+def file_in_tree(folder: Path, module: str) -> Path | None:
+    """The file of `module` in the source tree of a distribution."""
+    return _first((folder / root for root in _ROOTS), module)
+
+
+def _first(roots: Iterable[Path], module: str) -> Path | None:
+    return next(filter(None, (file_under(root, module) for root in roots)), None)
+
+
+def editable_project(installed: "Distribution") -> Path | None:
+    """The project that an editable installation leads to; None for a copy."""
+    try:
+        said = json.loads(installed.read_text("direct_url.json") or "{}")
+        url = urlsplit(said["url"])
+        editable = said["dir_info"]["editable"] is True and url.scheme == "file"
+    except (ValueError, KeyError, TypeError):
+        return None
+    return Path(unquote(url.path)) if editable else None
+
+
+def _linked(installed: "Distribution") -> Iterator[Path]:
+    """The folders that a distribution's own `.pth` files put on the path."""
+    for file in installed.files or ():
+        if file.suffix != ".pth":
+            continue
+        place = Path(str(installed.locate_file(file)))
+        try:
+            lines = place.read_text(encoding="utf-8").splitlines()
+        except (OSError, ValueError):
+            continue
+        for line in lines:
+            if line.strip() and not line.startswith(("#", "import ", "import\t")):
+                yield place.parent / line.strip()

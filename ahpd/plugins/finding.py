@@ -1,0 +1,179 @@
+"""Finding plugins by their entries, without importing any.
+
+Source: PLUGINS.txt, "The id", "Where a spec is resolved", "What happens when a plugin fails".
+"""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import attrs
+
+from ahpd.config.plugins import PluginEntry
+from ahpd.plugins.compatible import check_compatible
+from ahpd.plugins.distributions import Distributions, Point, module_file
+from ahpd.plugins.found import Found
+from ahpd.plugins.ids import NOT_A_SLUG, is_id
+from ahpd.plugins.manifest_files import manifest_file, read_manifest
+from ahpd.plugins.module_files import root_of
+from ahpd.plugins.skipped import MISSING, Skipped
+from ahpd.plugins.source_tree import source_tree, tree_project
+from ahpd.plugins.specs import places_of, spec_of
+from ahpd.plugins.standalone import Outside, standalone
+
+
+class Finder:
+    """Finds plugins; what is installed is read once in its life, so it is made for each load.
+
+    `site` are folders distributions are looked for in besides `sys.path`: the plugin root's
+    site-packages. `version` is the one of this program that runs. `outside` is the setting
+    `plugin_entry_outside`.
+    """
+
+    def __init__(
+        self,
+        *,
+        working_directory: Path,
+        config_dir: Path,
+        version: str,
+        site: Sequence[Path] = (),
+        outside: Outside = "refuse",
+    ) -> None:
+        self._working_directory = working_directory
+        self._config_dir = config_dir
+        self._version = version
+        self._outside: Outside = outside
+        self._distributions = Distributions(site)
+
+    def find(self, entry: PluginEntry) -> Found:
+        """The plugin an entry names, for the version that runs. Raises `Skipped`, which has it."""
+        try:
+            if spec_of(entry.source).kind == "name":
+                found = self._installed(entry)
+            else:
+                found = self._at(entry, self._path(entry.source))
+            check_compatible(found, self._version)
+        except Skipped as skipped:
+            skipped.entry = entry
+            raise
+        return found
+
+    def find_all(self, entries: Iterable[PluginEntry]) -> list[Found | Skipped]:
+        """What each entry names, in their order; of two with one id the second is skipped."""
+        results: list[Found | Skipped] = []
+        first: dict[str, Found] = {}
+        for entry in entries:
+            result = self._tried(entry)
+            found = result if isinstance(result, Found) else result.found
+            if found is not None and found is not first.setdefault(found.id, found):
+                result = _second(found, first[found.id])
+            results.append(result)
+        return results
+
+    def _tried(self, entry: PluginEntry) -> Found | Skipped:
+        try:
+            return self.find(entry)
+        except Skipped as skipped:
+            return skipped.with_traceback(None)
+
+    def _path(self, source: str) -> Path:
+        places = places_of(source, self._working_directory, self._config_dir)
+        for place in places:
+            if place.exists():
+                return place
+        tried = " and ".join(map(str, places))
+        raise Skipped(f"Plugin {source} is not there: tried {tried}", source, state=MISSING)
+
+    def _at(self, entry: PluginEntry, path: Path) -> Found:
+        if path.is_dir() and entry.manifest is None:
+            project = tree_project(path, entry.source)
+            if project is not None:
+                return source_tree(entry, path, project)
+        return standalone(entry, path, self._outside)
+
+    def _installed(self, entry: PluginEntry) -> Found:
+        name = entry.source
+        if entry.manifest is not None:
+            raise Skipped(
+                f"{entry.place or name} carries a manifest, and {name} is a distribution, which "
+                "has its own: an entry that carries one names a file or a folder",
+                name,
+            )
+        try:
+            point = self._distributions.point(name)
+        except Skipped as skipped:
+            if skipped.state == MISSING and (self._working_directory / name).exists():
+                raise Skipped(
+                    f"{skipped.why}; a folder is named ./{name}", name, state=MISSING
+                ) from None
+            raise
+        return _found_installed(entry, point)
+
+
+def _found_installed(entry: PluginEntry, point: Point) -> Found:
+    name, module = point.name, point.module
+    whose = f"the distribution {point.distribution}"
+    if not is_id(name):
+        raise Skipped(NOT_A_SLUG, name)
+    if not all(part.isidentifier() for part in module.split(".")):
+        raise Skipped(f"the entry point {name} of {whose} is {module!r}, and names a module", name)
+    file = module_file(point)
+    if file is None:
+        raise Skipped(f"{whose} has no module {module}", name, state=MISSING)
+    manifest_path = _manifest_beside(file, module, point)
+    if manifest_path is None:
+        raise Skipped(f"{whose} has no manifest: it ships a plugin.yaml beside {file}", name)
+    manifest = read_manifest(manifest_path, name, id_if_none=name)
+    return Found(
+        entry=entry,
+        id=name,
+        manifest=attrs.evolve(manifest, version=point.version),
+        kind="distribution",
+        module=module,
+        file=file,
+        folder=file.parent,
+        root=root_of(file, module),
+        distribution=point.distribution,
+        installed=point.installed,
+        requirements=point.requirements,
+    )
+
+
+def _manifest_beside(file: Path, module: str, point: Point) -> Path | None:
+    """The manifest of an installed plugin; of one without a package, only what is its own."""
+    path = manifest_file(file.parent, point.name)
+    if path is None or "." in module or file.name == "__init__.py":
+        return path
+    # What lies beside it is everybody's: it is its own where the distribution lists it.
+    listed = point.installed.files
+    if listed is None:
+        return path
+    own = {Path(str(point.installed.locate_file(each))).resolve() for each in listed}
+    linked = file.resolve() not in own  # an editable installation lists none of its modules
+    return path if linked or path.resolve() in own else None
+
+
+def _second(found: Found, first: Found) -> Skipped:
+    one, two = found.entry, first.entry
+    names = " and ".join(
+        f"{each.source} ({each.place})" if each.place else each.source for each in (two, one)
+    )
+    skipped = Skipped(
+        f"{names} have one id, {found.id}; only the first is loaded", found.id, found=found
+    )
+    skipped.entry = one
+    return skipped
+
+
+def find(
+    entry: PluginEntry,
+    *,
+    working_directory: Path,
+    config_dir: Path,
+    version: str,
+    site: Sequence[Path] = (),
+) -> Found:
+    """The plugin one entry names; see `Finder.find`."""
+    finder = Finder(
+        working_directory=working_directory, config_dir=config_dir, version=version, site=site
+    )
+    return finder.find(entry)

@@ -1,0 +1,379 @@
+"""The plugins of a host while it runs: loaded, unloaded and reloaded, one change at a time.
+
+At the start every plugin the configuration names is applied and the contributions are folded;
+the host is built over that fold. From then on a change of the list is applied while the host
+serves: what goes is taken down and its contribution dropped, what comes is applied and folded
+in. What a host is built over, a port or a URI scheme, cannot be moved: such a change is put off
+to the next start (`restart`). Source: PLUGINS.txt, "A change while the daemon runs", "What
+happens when a plugin fails".
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import attrs
+from twisted.application.service import Service
+from twisted.internet.defer import CancelledError, Deferred, DeferredLock
+from twisted.logger import Logger
+
+from ahpd.bounded import Overdue, bounded
+from ahpd.config.plugins import PluginEntry
+from ahpd.interfaces import PluginError
+from ahpd.plugins.fold import Fold, TwoAgents, fold
+from ahpd.plugins.named import Named
+from ahpd.plugins.running import RunningPlugin
+from ahpd.plugins.skipped import Skipped
+from ahpd.plugins.takers import IRows, Listening, Outcome, Takers
+
+if TYPE_CHECKING:
+    from ahpd.plugins.loading import Loader
+
+log = Logger(namespace="ahpd.plugin")
+
+#: Seconds the stop of a host gives all plugins together to hear of it and stop their services,
+#: and again for their closers. A process has 25 for everything.
+STOP_BOUND: Final = 6.0
+
+
+class Plugins(Service):
+    """The plugins of one host, in the order the configuration names them.
+
+    `vault_taken` is told of a vault that a plugin supplies, before the next plugin is loaded: its
+    options may name what that vault holds. `own` are the host's own names of agents (`fold`).
+    """
+
+    name = "plugins"
+
+    def __init__(
+        self,
+        loader: "Loader",
+        rows: IRows,
+        vault_taken: Callable[[Any], None] = lambda vault: None,
+        own: Mapping[str, str] | None = None,
+    ) -> None:
+        self._own = own or {}
+        self._vault_taken = vault_taken
+        self._loader = loader
+        self._rows = rows
+        self._running: dict[str, RunningPlugin] = {}
+        self._lock = DeferredLock()
+        self._takers: Takers | None = None
+        self._listening: tuple[Mapping[str, Any] | None] | None = None
+        self._held_back: dict[str, PluginEntry] = {}
+        """Those found to hold what the host is built over when it ran already."""
+        self._loading: Deferred[RunningPlugin] | None = None
+        self._stopping = False
+        self.folded = Fold()
+        self.begun: Deferred[None] = Deferred()
+        """Fires when the host listens and every plugin knows, after the start."""
+        self._when_listening: Listening | None = None
+
+    @property
+    def running_plugins(self) -> Mapping[str, RunningPlugin]:
+        """The plugins that are loaded, by id."""
+        return self._running
+
+    # -- the start -------------------------------------------------------------------
+
+    async def load_first(self, entries: Sequence[PluginEntry]) -> Fold:
+        """Apply every plugin of `entries`; what the host is to be built over.
+
+        A plugin that fails is skipped and shown. Raises `TwoAgents`.
+        """
+        self._loader.look(entries)
+        self._rows.listed(self._loader.named)
+        for named in self._loader.named.values():
+            loaded = await self._load(named, {})
+            vault = None if loaded is None else loaded.contribution.ports.get("vault")
+            if vault is not None and vault.replace:
+                self._vault_taken(vault.value)
+        self.folded = self._fold()
+        for problem in self.folded.problems:
+            self._rows.problem(problem.plugin, problem.line)
+        return self.folded
+
+    def host(self, takers: Takers, when_listening: Listening) -> None:
+        """The host is built over the fold. At the start its parts take the rest of it;
+        `when_listening` returns once it listens, with what the event says (None over stdio alone).
+        """
+        self._takers = takers
+        self._when_listening = when_listening
+
+    def startService(self) -> None:
+        """Have the host take what there is, in this step as far as nothing has to be awaited."""
+        super().startService()  # type: ignore[no-untyped-call]
+        beginning = Deferred.fromCoroutine(self._begin())
+        beginning.addErrback(lambda failure: log.failure("the plugins did not begin", failure))
+        beginning.addCallback(self.begun.callback)
+
+    async def _begin(self) -> None:
+        async def taken() -> Outcome:
+            await self._take()
+            return Outcome()
+
+        await self._alone(taken)
+        assert self._when_listening is not None, "the host is built before it starts"
+        payload = await self._when_listening()
+
+        async def told() -> Outcome:
+            await self.listening(payload)
+            return Outcome()
+
+        await self._alone(told)
+
+    async def listening(self, payload: Mapping[str, Any] | None) -> None:
+        """The host listens; None over stdio alone. Every plugin is told, in order."""
+        self._listening = (payload,)
+        for plugin in tuple(self._running.values()):
+            await plugin.listening(payload)
+
+    # -- changes -----------------------------------------------------------------------
+
+    async def apply(self, entries: Sequence[PluginEntry]) -> Outcome:
+        """Have the plugins be those of `entries`: load, unload or apply again what differs.
+
+        Raises `PluginError` on a host that stops.
+        """
+        return await self._alone(lambda: self._apply(entries))
+
+    async def reload(self, plugin: str) -> Outcome:
+        """Take a plugin down and run the code that is on disk now.
+
+        Raises `KeyError` for one that is not configured, and `PluginError` on a host that stops.
+        """
+        return await self._alone(lambda: self._reload(plugin))
+
+    async def _alone(self, work: Callable[[], Awaitable[Outcome]]) -> Outcome:
+        await self._lock.acquire()
+        try:
+            if self._stopping:
+                raise PluginError("this host is stopping: its plugins are left as they are")
+            return await work()
+        finally:
+            self._lock.release()
+
+    async def _apply(self, entries: Sequence[PluginEntry]) -> Outcome:
+        self._loader.look(entries)
+        wanted = self._loader.named
+        going = [one for one in self._running.values() if not _same(wanted.get(one.id), one.entry)]
+        fixed = [one for one in going if one.contribution.fixed]
+        going = [one for one in going if one not in fixed]
+        leaving = {one.id for one in going}
+        self._held_back = {
+            plugin: held
+            for plugin, held in self._held_back.items()
+            if _same(wanted.get(plugin), held)
+        }
+        coming = [
+            named
+            for plugin, named in wanted.items()
+            if named.entry.enabled
+            and plugin not in self._held_back
+            and (plugin not in self._running or plugin in leaving)
+        ]
+        self._rows.listed(wanted)
+        for one in reversed(going):
+            await self._unload(one)
+        outcome = await self._load_late(coming, tuple(wanted))
+        for one in fixed:
+            log.warn(
+                "plugin {plugin}: it holds {what}, so its change waits for the next start",
+                plugin=one.id,
+                what=", ".join(one.contribution.fixed),
+            )
+        return attrs.evolve(outcome, waiting={one.id for one in fixed} | {*self._held_back})
+
+    async def _reload(self, plugin: str) -> Outcome:
+        held = self._running.get(plugin)
+        if held is not None and held.contribution.fixed:
+            return Outcome(waiting={plugin})
+        entries = [named.entry for named in self._loader.named.values()]
+        if plugin not in self._loader.named:
+            raise KeyError(plugin)
+        self._loader.look(entries)
+        named = self._loader.named.get(plugin)
+        if named is None:  # what is there now has another id
+            return await self._apply(entries)
+        if isinstance(named.result, Skipped):  # what cannot be loaded again is not taken down
+            self._rows.problem(plugin, named.result.line)
+            return Outcome(problems={plugin: named.result.line})
+        if held is not None:
+            await self._unload(held)
+        self._held_back.pop(plugin, None)
+        self._rows.listed(self._loader.named)
+        coming = [named] if named.entry.enabled else []
+        return await self._load_late(coming, tuple(self._loader.named))
+
+    async def _load_late(self, coming: Sequence[Named], order: Sequence[str]) -> Outcome:
+        """Load `coming` into the host that runs, and have it take the fold of them all."""
+        problems: dict[str, str] = {}
+        fresh: list[RunningPlugin] = []
+        for named in coming:
+            loaded = await self._load(named, problems)
+            if loaded is None:
+                continue
+            fresh.append(loaded)
+            if loaded.contribution.fixed:
+                self._held_back[loaded.id] = named.entry
+                await self._take_out(loaded)
+                self._rows.unloaded(loaded.id)
+        # Those that wait for the next start to go are in no order any more, and stay.
+        self._running = {
+            plugin: self._running[plugin]
+            for plugin in dict.fromkeys((*order, *self._running))
+            if plugin in self._running
+        }
+        await self._refold(fresh, problems)
+        if self._listening is not None:
+            for one in fresh:
+                if self._running.get(one.id) is one:
+                    await one.listening(self._listening[0])
+        return Outcome(waiting={*self._held_back}, problems=problems)
+
+    async def _refold(self, fresh: Sequence[RunningPlugin], problems: dict[str, str]) -> None:
+        """Take the fold of what runs; who would make two agents of one is taken out again.
+
+        That is one of `fresh`, wherever it stands in the order: what ran goes on.
+        """
+        while True:
+            try:
+                self.folded = self._fold()
+                break
+            except TwoAgents as clash:
+                at_odds = [one for one in fresh if one.id in clash.plugins]
+                last = at_odds[-1]
+                problems[last.id] = f"plugin {last.id} skipped: {clash}"
+                await self._take_out(last)
+                self._rows.skipped(last.id, problems[last.id])
+        for problem in self.folded.problems:
+            self._rows.problem(problem.plugin, problem.line)
+        await self._take()
+
+    def _fold(self) -> Fold:
+        return fold((one.contribution for one in self._running.values()), self._own)
+
+    async def _take(self) -> None:
+        if self._takers is not None:
+            for problem in await self._takers.take(self.folded):
+                self._rows.problem(problem.plugin, problem.line)
+
+    # -- one plugin ---------------------------------------------------------------------
+
+    async def _load(self, named: Named, problems: dict[str, str]) -> RunningPlugin | None:
+        if not named.entry.enabled or self._stopping:
+            return None
+        self._rows.loading(named.plugin)
+        self._loading = Deferred.fromCoroutine(self._loader.load(named))
+        try:
+            plugin = await self._loading
+        except Skipped as why:
+            if self._stopping:
+                return None
+            self._rows.skipped(why.plugin, why.line)
+            problems[why.plugin] = why.line
+            return None
+        finally:
+            self._loading = None
+        self._running[plugin.id] = plugin
+        plugin.attach()
+        self._rows.applied(plugin)
+        return plugin
+
+    async def _unload(self, plugin: RunningPlugin) -> None:
+        """Take a plugin down, and its contribution out of the host."""
+        await plugin.quiet()
+        if self._takers is not None:
+            try:
+                await self._takers.end_sessions(self._agents_of(plugin.id))
+            except Exception:
+                log.failure("the sessions on an agent of {plugin} did not end", plugin=plugin.id)
+        await plugin.close()
+        self._running.pop(plugin.id, None)
+        self.folded = self._fold()
+        await self._take()
+        await self._let_go(plugin)
+        self._rows.unloaded(plugin.id)
+
+    def _agents_of(self, plugin: str) -> Sequence[str]:
+        """The agents of a plugin that stand."""
+        return tuple(name for name, held in self.folded.agents.items() if held.plugin == plugin)
+
+    async def _take_out(self, plugin: RunningPlugin) -> None:
+        """Take down a plugin whose contribution the host never took."""
+        self._running.pop(plugin.id, None)
+        await plugin.quiet()
+        await plugin.close()
+        await self._let_go(plugin)
+
+    async def _let_go(self, plugin: RunningPlugin) -> None:
+        plugin.detach()
+        if self._takers is not None:
+            await self._takers.gone(plugin.id)
+        self._loader.forget(plugin)
+
+    # -- the stop -------------------------------------------------------------------------
+
+    def stop_loading(self) -> None:
+        """Load nothing from here on; what is being applied is cancelled."""
+        self._stopping = True
+        if self._loading is not None:
+            self._loading.cancel()
+
+    async def abandon(self) -> None:
+        """Take down what was applied for a host that is not built after all."""
+        for plugin in reversed(tuple(self._running.values())):
+            await self._take_out(plugin)
+
+    def stopService(self) -> "Deferred[None]":
+        """Tell every plugin, and stop their services; their closers come later (`Closers`)."""
+        super().stopService()  # type: ignore[no-untyped-call]
+        self.stop_loading()
+        return Deferred.fromCoroutine(self.in_time("to stop", self._stop))
+
+    async def _stop(self) -> None:
+        await self._lock.run(Deferred.fromCoroutine, self._quiet())
+
+    async def _quiet(self) -> None:
+        for plugin in reversed(tuple(self._running.values())):
+            await plugin.quiet()
+
+    async def close(self) -> None:
+        """Run every plugin's closers."""
+        for plugin in tuple(self._running.values()):
+            await plugin.close()
+            plugin.detach()
+            self._loader.forget(plugin)
+
+    async def in_time(self, what: str, work: Callable[[], Awaitable[None]]) -> None:
+        """Do some of the stop; a plugin that holds it up is left behind with all of it."""
+        try:
+            await bounded(work, STOP_BOUND, self._loader.clock)
+        except Overdue:
+            log.error(
+                "the plugins took longer than {bound:g} s {what}", what=what, bound=STOP_BOUND
+            )
+        except CancelledError:
+            pass
+
+
+class Closers(Service):
+    """Runs the plugins' closers: once every session has closed, and before the stores do."""
+
+    name = "plugin closers"
+
+    def __init__(self, plugins: Plugins) -> None:
+        self._plugins = plugins
+
+    def stopService(self) -> "Deferred[None]":
+        """Fires when every closer is done, or they had their time."""
+        super().stopService()  # type: ignore[no-untyped-call]
+        return Deferred.fromCoroutine(self._plugins.in_time("to close", self._plugins.close))
+
+
+def _same(wanted: Named | None, held: PluginEntry) -> bool:
+    """Whether a plugin may go on as it is: its entry says what it said."""
+    if wanted is None or not wanted.entry.enabled:
+        return False
+    return attrs.evolve(wanted.entry, place="", name=None) == attrs.evolve(
+        held, place="", name=None
+    )

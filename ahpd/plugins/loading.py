@@ -1,0 +1,211 @@
+"""Loading one plugin: found, checked, imported, its options made ready, applied.
+
+Each step that fails skips the plugin in one line; nothing of it stays. `apply` may be awaited and
+is given a bound: one that never returns is skipped as one that fails is. Source: PLUGINS.txt, "The
+contract", "What happens when a plugin fails".
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import attrs
+from twisted.internet.defer import CancelledError
+from twisted.internet.interfaces import IReactorTime
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from ahpd.bounded import Overdue, bounded, words_of
+from ahpd.config.plugin_flags import PluginOption, with_options
+from ahpd.config.plugins import PluginEntry
+from ahpd.events.bus import Events
+from ahpd.interfaces import PluginError, SecretFailure
+from ahpd.plugins.cleared import cleared
+from ahpd.plugins.contribution import Contribution
+from ahpd.plugins.finding import Finder
+from ahpd.plugins.found import Found
+from ahpd.plugins.host import PluginHost, Surroundings, context_for, one_line
+from ahpd.plugins.manifest import held_to_contracts
+from ahpd.plugins.modules import import_plugin, purge
+from ahpd.plugins.named import Named
+from ahpd.plugins.option_references import references_in
+from ahpd.plugins.options import ready_options, resolved_options
+from ahpd.plugins.registering import Checks, Registrar
+from ahpd.plugins.running import RunningPlugin
+from ahpd.plugins.shown import Shown
+from ahpd.plugins.skipped import Skipped
+from ahpd.plugins.texts import Texts, read_catalogs
+from ahpd.protocol.read_only import read_only
+from ahpd.schemas import secrets_in
+
+log = Logger(namespace="ahpd.plugin")
+
+#: Seconds an `apply` may take.
+APPLY_BOUND: Final = 20.0
+
+
+@attrs.define(eq=False)
+class Loader:
+    """Loads the plugins of one host.
+
+    `finder` reads what is installed, anew for each change. `shown(id)` is where a plugin shows
+    itself. `clock` bounds an `apply`.
+    """
+
+    around: Surroundings
+    checks: Checks
+    events: Events
+    clock: IReactorTime
+    environ: Mapping[str, str] = attrs.field(repr=False)
+    finder: Callable[[], Finder]
+    shown: Callable[[str], Shown]
+    options: Sequence[PluginOption] = ()
+    """What the command line says of options, over what the configuration says."""
+    read: list[str] = attrs.field(factory=list, repr=False)
+    """What options read from the vault and the environment, to be kept out of logs."""
+    _named: dict[str, Named] = attrs.field(factory=dict)
+
+    # -- what there is ---------------------------------------------------------------
+
+    def look(self, entries: Sequence[PluginEntry]) -> None:
+        """Find what `entries` name now, for the next change."""
+        results = self.finder().find_all(entries)
+        self._named = {}
+        for entry, result in zip(entries, results, strict=True):
+            named = self._named_as(entry, result)
+            self._named.setdefault(named.plugin, named)
+
+    def _named_as(self, entry: PluginEntry, result: Found | Skipped) -> Named:
+        plugin = result.id if isinstance(result, Found) else result.plugin
+        if isinstance(result, Found):
+            entry = with_options(entry, plugin, self.options)
+            result = attrs.evolve(result, entry=entry)
+        if not plugin or plugin in self._named:  # what is second is known by its source
+            plugin = entry.source
+        return Named(plugin, entry, result)
+
+    @property
+    def named(self) -> Mapping[str, Named]:
+        """What the configuration names, by id, in its order."""
+        return self._named
+
+    # -- one plugin --------------------------------------------------------------------
+
+    async def load(self, named: Named) -> RunningPlugin:
+        """Load and apply what an entry names. Raises `Skipped`, whose words hold no credential."""
+        found, entry = named.found(), named.entry
+        imported = None
+        try:
+            self._warn(found)
+            imported = import_plugin(found)
+            options = await self._options(found, imported)
+            return await self._applied(entry, found, imported, options)
+        except Skipped as skipped:
+            why = skipped.why
+        except CancelledError:
+            why = "its load was cancelled"
+        except Exception as error:
+            log.debug("plugin {plugin}: {trace}", plugin=found.id, trace=Failure().getTraceback())
+            why = f"it cannot be loaded: {words_of(error)}"
+        # Out of its handlers, so that the error and the frames it holds are gone.
+        if imported is not None:
+            purge(imported)
+        raise Skipped(cleared(why, self.unspoken(named)), found.id, found=found)
+
+    def unspoken(self, named: Named) -> list[str]:
+        """What no text about a plugin may quote: what its options hold under a mark, and what was
+        read for anybody's."""
+        found = named.result.found if isinstance(named.result, Skipped) else named.result
+        schema = None if found is None else found.manifest.options_schema
+        return [*secrets_in(schema, dict(named.entry.options)), *self.read]
+
+    def _warn(self, found: Found) -> None:
+        for line in found.warnings:
+            self.shown(found.id).problem(line)
+        if found.manifest.options_schema is not None:
+            for gap in self.checks.gaps(dict(found.manifest.options_schema)):
+                self.shown(found.id).problem(f"options {gap}")
+
+    async def _options(self, found: Found, imported: Any) -> dict[str, Any]:
+        """The options `apply` is handed: defaults under them, held to the schema, secrets read."""
+        world = self.around.world
+        try:
+            read: list[str] = []
+            given = await resolved_options(found, world.secrets, self.environ, read)
+            self.read += [text for text in dict.fromkeys(read) if text not in self.read]
+            options, lines = ready_options(found, imported.defaults, given)
+        except SecretFailure as failure:
+            raise Skipped(str(failure), found.id, found=found) from None
+        for line in lines:
+            log.warn("plugin {plugin}: {line}", plugin=found.id, line=line)
+        return options
+
+    async def _applied(
+        self, entry: PluginEntry, found: Found, imported: Any, options: dict[str, Any]
+    ) -> RunningPlugin:
+        shown = self.shown(found.id)
+        contribution = Contribution(plugin=found.id)
+        manifest = found.manifest
+        registrar = Registrar(
+            contribution,
+            self.checks,
+            lambda kind, name: held_to_contracts(manifest, kind, name),
+            shown.problem,
+        )
+        host = PluginHost(
+            context_for(found.id, self.around),
+            self.around,
+            registrar,
+            shown,
+            texts=self._texts(found, shown),
+            installed=found.folder / "installed",
+            grants=entry.grants,
+        )
+        try:
+            await bounded(lambda: imported.apply(host, options), APPLY_BOUND, self.clock)
+        except GeneratorExit:
+            raise
+        except Overdue:
+            why = f"its apply did not return within {APPLY_BOUND:g} s"
+        except CancelledError:
+            why = "its apply was cancelled"
+        except PluginError as error:
+            why = one_line(error)
+        except BaseException as error:
+            log.debug("plugin {plugin}: {trace}", plugin=found.id, trace=Failure().getTraceback())
+            why = f"its apply failed: {words_of(error)}"
+        else:
+            why = _of_a_vault(contribution, found)
+        registrar.close_registrations()
+        applied = RunningPlugin(entry, found, imported, contribution, host, self.clock, self.events)
+        if not why:
+            return applied
+        # What it opened before it failed, it closes.
+        await applied.close()
+        applied.detach()
+        raise Skipped(why, found.id, found=found)
+
+    @staticmethod
+    def _texts(found: Found, shown: Shown) -> Texts:
+        if found.manifest.texts is None:
+            return Texts({})
+        catalogs, lines = read_catalogs(found.folder, found.manifest.texts)
+        for line in lines:
+            shown.problem(line)
+        return Texts(read_only(catalogs))
+
+    def forget(self, plugin: RunningPlugin) -> None:
+        """Let go of a plugin's code, so that the next load runs what is on disk then."""
+        purge(plugin.imported)
+        plugin.imported = None
+
+
+def _of_a_vault(contribution: Contribution, found: Found) -> str:
+    """Why a plugin that supplies the vault cannot be loaded; empty for nothing.
+
+    Nobody could check what it reads from itself before it is there.
+    """
+    schema, options = found.manifest.options_schema, found.entry.options
+    for reference in references_in(schema, options):
+        if "vault" in contribution.ports and "$secret" in reference.value:
+            return f"its option {reference.words} names a secret, and it supplies the vault"
+    return ""

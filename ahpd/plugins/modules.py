@@ -1,0 +1,239 @@
+"""A plugin's module: imported, looked at, and let go of so that it can be imported anew.
+
+Source: PLUGINS.txt, "The contract", "A change while the daemon runs".
+"""
+
+import importlib
+import importlib.util
+import linecache
+import sys
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from traceback import walk_tb
+from types import MappingProxyType, ModuleType
+from typing import Any, Final
+
+import attrs
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from ahpd.plugins.belongings import Belongings, belongings, file_of
+from ahpd.plugins.found import Found
+from ahpd.plugins.skipped import Skipped
+from ahpd.plugins.standalone import private_name
+
+log = Logger(namespace="ahpd.plugin")
+
+#: What a module does not export, because its manifest says it; what to write there.
+_IN_MANIFEST: Final = {
+    "options_schema": "its options are declared as optionsSchema",
+    "optionsSchema": "its options are declared as optionsSchema",
+    "manifest": "what a manifest says is written",
+}
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Imported:
+    """A plugin's module, and what it exports."""
+
+    found: Found
+    module: ModuleType
+    apply: Callable[..., Any]
+    """`apply(host, options)`, sync or async."""
+    defaults: Mapping[str, Any]
+    title: str
+    """What the module says it is called, or else its manifest."""
+    name: str | None
+    """The id it exports, which is the plugin's."""
+    _belongs: Belongings = attrs.field(repr=False)
+    _path: str | None = attrs.field(default=None, repr=False)
+    """What was put on the path to import it."""
+
+
+def import_plugin(found: Found) -> Imported:
+    """Import a plugin's module. Raises `Skipped`; what is the plugin's own is gone again then."""
+    belongs = belongings(found)
+    before = frozenset(sys.modules)  # another plugin of its distribution may run in these
+    path = _on_path(found)
+    importlib.invalidate_caches()
+    module: ModuleType | None = None
+    why, ran = None, set()
+    try:
+        module = _import(found)
+        return _exports(found, module, belongs, path)
+    except Skipped as skipped:
+        why = skipped.why
+    except GeneratorExit:
+        raise
+    except BaseException as error:  # a plugin that leaves ends no daemon
+        words = " ".join(str(error).split())[:500]
+        kind = type(error).__name__
+        why = f"{found.file} cannot be imported: {kind}{f': {words}' if words else ''}"
+        ran = {frame.f_code.co_filename for frame, _ in walk_tb(error.__traceback__)}
+        log.debug("plugin {id}: {trace}", id=found.id, trace=Failure().getTraceback())
+    # Out of its handler, so that the error and the frames it holds are gone with it.
+    del module
+    _let_go(belongs, path, before)
+    for file in ran:
+        # One that fails is taken out of `sys.modules` by the import itself.
+        if Path(file).is_relative_to(found.root):
+            _uncompile(importlib.util.cache_from_source(file))
+    raise Skipped(why, found.id, found=found)
+
+
+def purge(imported: Imported) -> None:
+    """Have the next import of the plugin run what is on disk then.
+
+    Its modules are in `sys.modules` no more, nor on what they were in; each is gone once
+    nobody uses it. Modules of others stay, those it imported too. What else its distribution
+    has that runs keeps the modules it holds. Again is no error.
+    """
+    _let_go(imported._belongs, imported._path)
+
+
+# -- importing -----------------------------------------------------------------------
+
+
+def _on_path(found: Found) -> str | None:
+    """Have a source tree's modules be found, behind everybody else's."""
+    root = str(found.root)
+    if found.kind != "tree" or root in sys.path:
+        return None
+    sys.path.append(root)
+    return root
+
+
+def _import(found: Found) -> ModuleType:
+    if found.kind == "standalone":
+        return _import_private(found)
+    module = importlib.import_module(found.module)
+    file = getattr(module, "__file__", None)
+    if file is None or Path(file).resolve() != found.file.resolve():
+        raise Skipped(
+            f"{found.module} is {file or 'a module without a file'} here, and the plugin's is "
+            f"{found.file}: another module has its name",
+            found.id,
+        )
+    return module
+
+
+def _import_private(found: Found) -> ModuleType:
+    """Import a standalone plugin's module in a package that is its own.
+
+    The package is the folder the module is in, so it imports what is beside it with
+    `from . import helper`.
+    """
+    name = private_name(found.id)
+    beside = found.file.with_name("__init__.py")
+    if found.module == name or beside.is_file():
+        package = _execute(name, beside, [str(found.root)])
+    else:
+        spec = importlib.util.spec_from_loader(name, None, is_package=True)
+        assert spec is not None, "made without looking anywhere"
+        spec.submodule_search_locations = [str(found.root)]
+        package = sys.modules[name] = importlib.util.module_from_spec(spec)
+    if found.module == name:
+        return package
+    if found.module in sys.modules:  # its package imported it
+        return sys.modules[found.module]
+    module = _execute(found.module, found.file, None)
+    setattr(package, found.file.stem, module)
+    return module
+
+
+def _execute(name: str, file: Path, inside: list[str] | None) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, file, submodule_search_locations=inside)
+    assert spec is not None, "a Python file has a loader"
+    assert spec.loader is not None, "a Python file has a loader"
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _exports(found: Found, module: ModuleType, belongs: Belongings, path: str | None) -> Imported:
+    """What a module exports, checked. Raises `Skipped`."""
+    where = str(found.file)
+
+    def exported(name: str) -> Any:
+        value = getattr(module, name, None)
+        return None if isinstance(value, ModuleType) else value  # a submodule is no export
+
+    for name, words in _IN_MANIFEST.items():
+        if exported(name) is not None:
+            raise Skipped(
+                f"{where} exports {name}, which is not read: {words} in {found.manifest.place}",
+                found.id,
+            )
+    name, title, defaults = exported("name"), exported("title"), exported("defaults")
+    if name is not None and name != found.id:
+        raise Skipped(f"{where} exports the name {name!r}, and its id is {found.id!r}", found.id)
+    if title is not None and not (isinstance(title, str) and title.strip()):
+        raise Skipped(f"{where} exports a title that is no text", found.id)
+    if defaults is not None and not _is_options(defaults):
+        raise Skipped(f"{where} exports defaults that are no mapping of options", found.id)
+    apply = exported("apply")
+    if not callable(apply):
+        raise Skipped(f"{where} does not export an apply function", found.id)
+    return Imported(
+        found=found,
+        module=module,
+        apply=apply,
+        defaults=MappingProxyType({} if defaults is None else defaults),
+        title=found.title if title is None else " ".join(title.split()),
+        name=name,
+        belongs=belongs,
+        path=path,
+    )
+
+
+def _is_options(value: object) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
+
+
+# -- letting go ----------------------------------------------------------------------
+
+
+def _let_go(belongs: Belongings, path: str | None, but: Collection[str] = ()) -> None:
+    gone = [
+        (name, module)
+        for name, module in list(sys.modules.items())
+        if name not in but and belongs.has(name, module)
+    ]
+    for name, module in gone:
+        del sys.modules[name]
+        _unhold(name, module)
+        _uncache(module)
+    if path is not None and path in sys.path:
+        sys.path.remove(path)
+    importlib.invalidate_caches()
+
+
+def _unhold(name: str, module: ModuleType) -> None:
+    """Take a module off the package it is in."""
+    parent, _, last = name.rpartition(".")
+    held = sys.modules.get(parent)
+    if held is not None and vars(held).get(last) is module:
+        delattr(held, last)
+
+
+def _uncache(module: ModuleType) -> None:
+    """Drop what stands for a module's source: it may have changed within its time stamp."""
+    for folder in getattr(module, "__path__", ()):
+        sys.path_importer_cache.pop(folder, None)
+    file = file_of(module)
+    if file is None:
+        return
+    linecache.cache.pop(file, None)
+    spec = getattr(module, "__spec__", None)
+    if spec is not None and spec.cached is not None and spec.cached != file:
+        _uncompile(spec.cached)
+
+
+def _uncompile(cached: str) -> None:
+    """Take away what a source file was compiled to: a time stamp of seconds may match again."""
+    try:
+        Path(cached).unlink(missing_ok=True)
+    except OSError as error:
+        # Whoever may not write there has not written it: an installer did, with its source.
+        log.debug("{file} stays: {why}", file=cached, why=error.strerror)

@@ -1,0 +1,27 @@
+"""An entry of the configuration, and what it names: looked up, and nothing of it loaded."""
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from ahpd.config.plugins import PluginEntry
+from ahpd.plugins.skipped import Skipped
+
+if TYPE_CHECKING:
+    from ahpd.plugins.found import Found
+
+
+@attrs.frozen(eq=False)
+class Named:
+    """An entry of the configuration, and what it names."""
+
+    plugin: str
+    """Its id, or its source where it has none of its own."""
+    entry: PluginEntry
+    result: "Found | Skipped"
+
+    def found(self) -> "Found":
+        """What was found. Raises `Skipped`."""
+        if isinstance(self.result, Skipped):
+            raise self.result
+        return self.result

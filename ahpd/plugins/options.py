@@ -1,0 +1,79 @@
+"""The options a plugin's `apply` is handed: configured over defaults, held to the schema.
+
+Source: PLUGINS.txt, "Declaring the options".
+"""
+
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any
+
+from ahpd.interfaces.vault import ISecrets
+from ahpd.plugins.found import Found
+from ahpd.plugins.option_references import references_in, resolved
+from ahpd.plugins.skipped import Skipped
+from ahpd.schemas.checking import check_value, unknown_keys
+from ahpd.schemas.failures import Misfit
+
+
+async def resolved_options(
+    found: Found,
+    secrets: ISecrets,
+    environ: Mapping[str, str],
+    read: list[str] | None = None,
+) -> dict[str, Any]:
+    """The configured options with what they name in place of its names; see `resolved`."""
+    schema = found.manifest.options_schema
+    return await resolved(found.entry.options, schema, found.id, secrets, environ, read)
+
+
+def ready_options(
+    found: Found, defaults: Mapping[str, Any], given: Mapping[str, Any]
+) -> tuple[dict[str, Any], list[str]]:
+    """What `apply` is handed, and what to warn of, a line each.
+
+    `given` lies over `defaults`, which the module exports, and they over what the schema says
+    is a property's default: whole values, by key. The result is the plugin's own copy, whose
+    fields marked `secretAtUse` alone cannot be written to. Raises `Skipped`.
+    """
+    schema, plugin = found.manifest.options_schema, found.id
+    merged = {**manifest_defaults(schema), **deepcopy(dict(defaults)), **given}
+    if schema is None:
+        return merged, []
+    at = f"plugins.{plugin}.options"
+    references = references_in(schema, merged)
+    for reference in references:
+        if not reference.at_use:  # nothing reads what a default names
+            raise Skipped(
+                f"{at}.{reference.words} names a value, and its field is not marked secretAtUse",
+                plugin,
+                found=found,
+            )
+    try:
+        check_value(schema, merged, at, references=bool(references))
+    except Misfit as misfit:
+        why = str(misfit)
+    else:
+        return merged, [
+            f"{at}.{key} is not an option {plugin} knows; passed through"
+            for key in unknown_keys(schema, merged)
+        ]
+    raise Skipped(why, plugin, found=found)
+
+
+def manifest_defaults(schema: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What the schema of a plugin's options says each is where nobody sets it."""
+    properties: Mapping[str, Any] = {} if schema is None else schema.get("properties", {})
+    return {
+        key: deepcopy(said["default"])
+        for key, said in properties.items()
+        if isinstance(said, Mapping) and "default" in said
+    }
+
+
+def unset_options(found: Found) -> list[str]:
+    """The options that must be set and are not, in the schema's order; a listing's question."""
+    schema = found.manifest.options_schema
+    if schema is None:
+        return []
+    held = manifest_defaults(schema).keys() | found.entry.options.keys()
+    return [key for key in schema.get("required", ()) if key not in held]

@@ -1,0 +1,44 @@
+"""A plugin that is not loaded, and why."""
+
+from typing import TYPE_CHECKING, Final, Literal
+
+from ahpd.config.plugins import PluginEntry
+from ahpd.interfaces.plugins import PluginError
+
+if TYPE_CHECKING:
+    from ahpd.plugins.found import Found
+
+#: What a listing says of a plugin. Source: PLUGINS.txt, "What happens when a plugin fails".
+PluginState = Literal["ready", "incompatible", "unconfigured", "disabled", "missing", "error"]
+
+MISSING: Final = "missing"
+INCOMPATIBLE: Final = "incompatible"
+ERROR: Final = "error"
+
+
+class Skipped(PluginError):
+    """A plugin cannot be loaded; `str()` is why, in one line without the plugin's name.
+
+    `plugin` is its id, or what the configuration calls it where it has none that can be read.
+    `found` is what is known of it all the same, for a listing, and `entry` what names it.
+    """
+
+    def __init__(
+        self,
+        why: str,
+        plugin: str = "",
+        *,
+        state: PluginState = "error",
+        found: "Found | None" = None,
+    ) -> None:
+        super().__init__(why)
+        self.why = why
+        self.plugin = plugin
+        self.state: PluginState = state
+        self.found = found
+        self.entry: PluginEntry | None = None if found is None else found.entry
+
+    @property
+    def line(self) -> str:
+        """What the log is told."""
+        return f"plugin {self.plugin} skipped: {self.why}"

@@ -1,0 +1,235 @@
+"""Text in the client's language: the catalogs a plugin ships, and what they translate.
+
+A catalog is a file `<locale>.json` (or `.yaml`) in the manifest's `i18n` folder, keyed by the path
+of a field: `meta`, `options.<key>`, `session.<key>`, `messages.<key>`. English is in none: it is
+what the manifest and the code hold. Source: PLUGINS.txt, "Text in the client's language".
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from ahpd.protocol import State
+from ahpd.yaml_text import parse_yaml
+
+#: By locale, as the files are called; each a tree of texts.
+Catalogs = Mapping[str, Mapping[str, Any]]
+
+NO_CATALOGS: Final[Catalogs] = {}
+
+#: The longest tag that is one (RFC 5646, 4.4.1: the least an implementation may hold).
+LONGEST_TAG: Final = 35
+#: Bytes of one catalog.
+LARGEST_CATALOG: Final = 1024 * 1024
+
+_TAG: Final = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*")
+_READERS: Final[Mapping[str, Callable[[str], Any]]] = {
+    ".json": json.loads,
+    ".yaml": parse_yaml,
+    ".yml": parse_yaml,
+}
+
+
+def locale_of(value: object) -> str | None:
+    """The locale a client sent; None where it sent none, or what cannot be one."""
+    if isinstance(value, str) and 0 < len(value) <= LONGEST_TAG and _TAG.fullmatch(value):
+        return value
+    return None
+
+
+def translated(
+    path: Sequence[str],
+    english: str,
+    locale: str | None,
+    catalogs: Catalogs,
+    hosts: Catalogs = NO_CATALOGS,
+) -> str:
+    """The text at `path` in `locale`, or `english`.
+
+    A plugin's own `catalogs` are asked first, then the host's; each for the tag as it is given
+    (in any case), then for its language alone.
+    """
+    found = _found(path, locale, catalogs, hosts)
+    return english if found is None else found
+
+
+class Texts(dict[str, Mapping[str, Any]]):
+    """A plugin's catalogs by locale, as it is handed them, with the host's own behind them."""
+
+    def __init__(self, catalogs: Catalogs = NO_CATALOGS, hosts: Catalogs = NO_CATALOGS) -> None:
+        super().__init__(catalogs)
+        self._hosts = hosts
+
+    def translated(self, path: Sequence[str], english: str, locale: str | None) -> str:
+        """The text at `path` in the `locale` of whoever it is for, or `english`."""
+        return translated(path, english, locale, self, self._hosts)
+
+
+def translated_meta(
+    meta: Mapping[str, str], locale: str | None, catalogs: Catalogs, hosts: Catalogs = NO_CATALOGS
+) -> dict[str, str]:
+    """A manifest's `title` and `description`, those it has."""
+    return {
+        key: translated(("meta", key), text, locale, catalogs, hosts) for key, text in meta.items()
+    }
+
+
+def translated_options(
+    schema: Mapping[str, Any],
+    locale: str | None,
+    catalogs: Catalogs,
+    hosts: Catalogs = NO_CATALOGS,
+) -> State:
+    """A copy of an options schema, its properties in `locale`."""
+    properties = schema.get("properties")
+    if not isinstance(properties, Mapping):
+        return dict(schema)
+    return {
+        **schema,
+        "properties": {
+            key: _property(("options", key), held, locale, catalogs, hosts)
+            for key, held in properties.items()
+        },
+    }
+
+
+def translated_setting(
+    key: str,
+    schema: Mapping[str, Any],
+    locale: str | None,
+    catalogs: Catalogs,
+    hosts: Catalogs = NO_CATALOGS,
+) -> State:
+    """A copy of one key of the session's form (schema: SessionConfigPropertySchema) in `locale`."""
+    translation: State = _property(("session", key), schema, locale, catalogs, hosts)
+    return translation
+
+
+# -- one property -----------------------------------------------------------------------
+
+
+def _property(
+    path: tuple[str, ...], schema: Any, locale: str | None, catalogs: Catalogs, hosts: Catalogs
+) -> Any:
+    if not isinstance(schema, Mapping):
+        return schema
+
+    def found(*below: str) -> str | None:
+        return _found((*path, *below), locale, catalogs, hosts)
+
+    made = dict(schema)
+    for key in ("title", "description"):
+        if isinstance(made.get(key), str):
+            made[key] = found(key) or made[key]
+    items = made.get("items")
+    if isinstance(items, Mapping) and isinstance(items.get("title"), str):
+        made["items"] = {**items, "title": found("items", "title") or items["title"]}
+    values = made.get("enum")
+    if isinstance(values, Sequence) and not isinstance(values, str) and not made.get("enumDynamic"):
+        words = [_word(value) for value in values]
+        for block, key, english in (
+            ("enum", "enumLabels", words),
+            ("enumDescriptions", "enumDescriptions", [""] * len(words)),
+        ):
+            texts = [found(block, word) for word in words]
+            if any(text is not None for text in texts):
+                held = _parallel(made.get(key), english)
+                made[key] = [new or old for new, old in zip(texts, held, strict=True)]
+    return made
+
+
+def _parallel(held: Any, english: list[str]) -> list[str]:
+    """What a schema says beside its values, as long as they are."""
+    given = list(held) if isinstance(held, Sequence) and not isinstance(held, str) else []
+    return [*given[: len(english)], *english[len(given) :]]
+
+
+def _word(value: Any) -> str:
+    """A value as a key of a catalog: text as it is, anything else as JSON says it."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+# -- looking up -------------------------------------------------------------------------
+
+
+def _found(
+    path: Sequence[str], locale: str | None, catalogs: Catalogs, hosts: Catalogs
+) -> str | None:
+    tag = locale_of(locale)
+    if tag is None:
+        return None
+    for held in (catalogs, hosts):
+        for name in dict.fromkeys((tag, tag.partition("-")[0])):
+            text = _at(path, _catalog(held, name))
+            if text:
+                return text
+    return None
+
+
+def _catalog(catalogs: Catalogs, tag: str) -> Any:
+    if tag in catalogs:
+        return catalogs[tag]
+    # Tags are the same in any case.
+    lower = tag.lower()
+    return next((held for name, held in catalogs.items() if name.lower() == lower), None)
+
+
+def _at(path: Sequence[str], catalog: Any) -> str | None:
+    for step in path:
+        if not isinstance(catalog, Mapping):
+            return None
+        catalog = catalog.get(step)
+    return catalog if isinstance(catalog, str) else None
+
+
+# -- reading ----------------------------------------------------------------------------
+
+
+def read_catalogs(package: Path, folder: str) -> tuple[dict[str, Mapping[str, Any]], list[str]]:
+    """The catalogs in `folder` of a plugin's `package`, and a line for each that is none. Blocks."""
+    root = package.resolve()
+    place = (root / folder).resolve()
+    if not place.is_relative_to(root):
+        return {}, [f"the texts in {folder} are left out: the folder is not in the package"]
+    try:
+        files = sorted(file for file in place.iterdir() if file.suffix in _READERS)
+    except OSError as error:
+        return {}, [f"the texts in {folder} are left out: {error.strerror}"]
+    catalogs: dict[str, Mapping[str, Any]] = {}
+    lines = []
+    for file in files:
+        try:
+            if file.stem in catalogs:
+                raise ValueError("there is another file of this locale")
+            catalogs[file.stem] = _read(file, root)
+        except OSError as error:
+            lines.append(f"the texts {folder}/{file.name} are left out: {error.strerror}")
+        except (ValueError, RecursionError) as error:
+            words = "nested too deeply" if isinstance(error, RecursionError) else error
+            lines.append(f"the texts {folder}/{file.name} are left out: {words}")
+    return catalogs, lines
+
+
+def _read(file: Path, root: Path) -> Mapping[str, Any]:
+    if locale_of(file.stem) is None:
+        raise ValueError("its name is no locale")
+    real = file.resolve(strict=True)
+    if not real.is_relative_to(root):
+        raise ValueError("it is not in the package")
+    if not real.is_file():
+        raise ValueError("it is no file")
+    with real.open("rb") as opened:
+        data = opened.read(LARGEST_CATALOG + 1)
+    if len(data) > LARGEST_CATALOG:
+        raise ValueError(f"it is larger than {LARGEST_CATALOG} bytes")
+    try:
+        catalog = _READERS[file.suffix](data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise ValueError(f"a byte that is not UTF-8 at offset {error.start}") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"line {error.lineno}: not JSON: {error.msg}") from None
+    if not isinstance(catalog, dict):
+        raise ValueError("it is no mapping of blocks")
+    return catalog
