@@ -29,10 +29,13 @@ def bounded(call: Callable[[], Any], seconds: float, clock: IReactorTime) -> "De
     if working.called and not working.paused:  # it did not have to be awaited
         return working
     waiting: Deferred[Any] = Deferred(lambda _: working.cancel())
+    late = False
 
     def over() -> None:
-        waiting.errback(Overdue(f"it took longer than {seconds:g} s"))
+        nonlocal late
+        late = True
         working.cancel()
+        waiting.errback(Overdue(f"it took longer than {seconds:g} s"))
 
     timer = clock.callLater(seconds, over)
 
@@ -42,7 +45,7 @@ def bounded(call: Callable[[], Any], seconds: float, clock: IReactorTime) -> "De
         return result
 
     def done(result: Any) -> None:
-        if not waiting.called:
+        if not late and not waiting.called:
             waiting.callback(result)
         elif isinstance(result, Failure):
             log.debug("what was left behind failed: {why}", why=words_of(result.value))

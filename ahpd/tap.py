@@ -3,7 +3,7 @@
 import atexit
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -16,6 +16,7 @@ from ahpd.config.kinds import Switch
 from ahpd.config.options import Option
 from ahpd.config.settings import FLAGGED, Settings
 from ahpd.daemon.words import working_directory_words
+from ahpd.unspoken import Unspoken
 
 if TYPE_CHECKING:
     from twisted.application.service import MultiService
@@ -36,6 +37,10 @@ class IHost(Protocol):
     @property
     def ended(self) -> "Deferred[str]":
         """Fires when there is nobody left to serve and nobody can come."""
+
+    @property
+    def plugins(self) -> Any:
+        """The plugins' side (`ahpd.app.plugin_side.PluginSide`), whose `events` hear the log."""
 
     def announced(self) -> "IAnnounced":
         """What is told of the plugins, once the host is ready."""
@@ -138,10 +143,13 @@ def build_service(
     make: MakeHost | None = None,
     listen_place: str = "listen",
     notes: Callable[["IAnnounced"], object] = lambda announced: None,
+    unspoken: "Unspoken | None" = None,
 ) -> "MultiService":
     """The service of a host for `settings`, minding its own beginning and end.
 
     `listen_place` is where `settings.listen` was said (`Configuration.place`).
+
+    `unspoken` is what the log leaves out; it learns what the host reads from its vault.
 
     `notes` is told of the plugins right before `announce` is called. `announce`, `failed` and
     `raises` are as `ahpd.daemon.lifecycle.Lifecycle` says. Raises
@@ -152,10 +160,12 @@ def build_service(
     from twisted.application.service import MultiService
     from twisted.logger import Logger
 
+    from ahpd.app.at_need import prepared
+    from ahpd.app.observed import HeardLog
     from ahpd.daemon.lifecycle import Lifecycle
     from ahpd.daemon.limits import raise_open_files
+    from ahpd.daemon.log import log_line
     from ahpd.daemon.notify import notify
-    from ahpd.app.at_need import prepared
 
     if make is None:
         from ahpd.app import open_host
@@ -172,6 +182,11 @@ def build_service(
     root = MultiService()
     root.setName("ahpd")
     host.service.setServiceParent(root)
+    known = host.plugins.unspoken
+    if unspoken is not None:
+        unspoken.join(known)
+    heard = HeardLog(host.plugins.events, reactor, log_line(known))
+    heard.setServiceParent(root)  # type: ignore[no-untyped-call]
 
     def announced(url: str | None) -> None:
         notes(host.announced())
@@ -243,6 +258,7 @@ def makeService(options: Options) -> "MultiService":
 
     try:
         settings, warnings = options.configuration.settings()
+        unspoken = Unspoken(settings.unspoken)
         service = build_service(
             settings,
             reactor,
@@ -251,15 +267,16 @@ def makeService(options: Options) -> "MultiService":
             raises=not foreground,
             listen_place=options.configuration.place("listen"),
             notes=notes,
+            unspoken=unspoken,
         )
     except (ConfigError, OSError, ValueError, StoreFailure) as error:
         raise SystemExit(f"ahpd: {failure_words(error)}") from None
     for words in (*options.configuration.warnings, *warnings):
         log.warn("{words}", words=words)
-    return _logged(service, options, settings.unspoken)
+    return _logged(service, options, unspoken)
 
 
-def _logged(service: "MultiService", options: Options, secrets: Sequence[str]) -> "MultiService":
+def _logged(service: "MultiService", options: Options, secrets: Iterable[str]) -> "MultiService":
     """`service`, whose application logs as `ahpd` does, where twistd would have written it.
 
     twistd's own lines hold stacks, and what a client sent as it was sent. A log that goes

@@ -21,6 +21,7 @@ from ahpd.stores.memory import MemorySessionStore
 from ahpd.terminals.service import TerminalsService
 from ahpd.testing.agents import ScriptedAgent
 from ahpd.testing.differences import first_difference
+from ahpd.testing.planted import logged_leak
 from ahpd.wire.codec import decode, encode
 
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -325,6 +326,23 @@ def nothing_fails_in_the_log(request):
     globalLogPublisher.removeObserver(note)
     if request.node.get_closest_marker("logs_failures") is None:
         assert not failures, "\n".join(failures)
+
+
+@pytest.fixture(autouse=True)
+def nothing_planted_is_logged(request):
+    """A planted secret in the log, at any level, fails the test: but for one that leaks to see it."""
+    said = []
+
+    def note(event):
+        found = logged_leak(event)
+        if found is not None:
+            said.append(found)
+
+    globalLogPublisher.addObserver(note)
+    yield said
+    globalLogPublisher.removeObserver(note)
+    if request.node.get_closest_marker("leaks") is None:
+        assert not said, f"the log holds a planted secret: ...{said[0]}..."
 
 
 @pytest.fixture

@@ -5,7 +5,11 @@ import re
 from pathlib import Path
 
 import pytest
+from twisted.internet.task import Clock
 
+from ahpd.app import make_host
+from ahpd.config.settings import Settings
+from ahpd.interfaces import EVENTS, IPluginHost
 from ahpd.protocol.actions import ACTIONS
 from ahpd.protocol.errors import RpcError
 from ahpd.protocol.methods import COMMANDS, NOTIFICATIONS
@@ -19,7 +23,7 @@ PAGE = ROOT / "docs" / "compatibility.md"
 STATES = {"done", "partly", "not yet", "refused"}
 ROW = re.compile(r"\| `?([^`|]+?)`? \| ([^|]*) \| ([^|]*) \| (`[^`|]+`(?:, `[^`|]+`)*) \|")
 #: Sections with a row for each behaviour, which has no name of the protocol's.
-BEHAVIOURS = {"Chats", "Agents", "Behaviour"}
+BEHAVIOURS = {"Chats", "Agents", "Behaviour", "Plugins"}
 #: A request of the reference window's own.
 WINDOW_METHOD = re.compile(r"vscode/\w+")
 HEAD = ("| Behaviour |", "|---|")
@@ -74,6 +78,23 @@ def test_there_is_a_row_for_every_action():
     extensions = {name for name, spec in ACTIONS.items() if spec.extension}
     assert rows == set(ACTIONS) - extensions
     assert set(SECTIONS["Beyond the protocol"]) == extensions
+
+
+def test_there_is_a_row_for_everything_plugins_register_call_and_hear():
+    names = set(IPluginHost.names(all=True))
+    registered = {name for name in names if name.startswith("register_")}
+    assert set(SECTIONS["Plugins: registrations"]) == registered
+    assert set(SECTIONS["Plugins: host calls"]) == names - registered
+    assert set(SECTIONS["Plugins: events"]) == set(EVENTS)
+
+
+def test_there_is_a_row_for_everything_served_under_a_name_of_the_hosts_own(tmp_path):
+    settings = Settings(listens=False, config_directory=tmp_path)
+    extensions = make_host(settings, Clock()).beside.extensions
+    described = extensions.described()
+    channels = {entry["scheme"] for entry in described["ahpd.channels"]}
+    assert set(SECTIONS["Plugins: channels"]) == channels
+    assert set(SECTIONS["Plugins: commands"]) == set(extensions.commands)
 
 
 @pytest.mark.parametrize(

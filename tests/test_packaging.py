@@ -159,6 +159,20 @@ def test_tox_keeps_what_takes_long_out_of_its_default():
         assert f"[testenv:{name}]" in text
 
 
+def test_each_plugin_is_installed_checked_tested_and_listed():
+    install = read("tox.ini").partition("\n[plugins]\n")[2].partition("\n[")[0].split()
+    plugins = sorted(path.parent for path in (ROOT / "plugins").glob("*/pyproject.toml"))
+    assert plugins
+    for plugin in plugins:
+        where = f"plugins/{plugin.name}"
+        (package,) = (path.name for path in plugin.glob("ahpd_*") if path.is_dir())
+        assert f"./{where}" in install
+        assert where in PROJECT["tool"]["ruff"]["src"]
+        assert f"{where}/{package}" in PROJECT["tool"]["mypy"]["files"]
+        assert f"{where}/tests" in PROJECT["tool"]["pytest"]["ini_options"]["testpaths"]
+        assert f"({plugin.name}/README.md)" in read("plugins/README.md")
+
+
 def test_the_readmes_first_screen_says_how_to_connect():
     first = read("README.md").partition("## State of it")[0]
     assert len(first.splitlines()) < 110
@@ -178,7 +192,8 @@ def test_the_readmes_first_screen_says_how_to_connect():
 
 def test_links_in_the_documents_lead_somewhere():
     broken = []
-    for path in [ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")]:
+    pages = [*(ROOT / "docs").rglob("*.md"), *(ROOT / "plugins").rglob("README.md")]
+    for path in [ROOT / "README.md", ROOT / "CHANGELOG.md", *pages]:
         for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8")):
             if "://" not in target and not (path.parent / target).exists():
                 broken.append(f"{path.relative_to(ROOT)}: {target}")

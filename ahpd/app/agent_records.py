@@ -138,6 +138,5 @@ def serve_agent_records(
     }
     for scheme, channel in records.channels().items():
         attached[scheme].attach(extensions.add_channel(scheme, channel))
-    for name, method in records.methods().items():
-        extensions.add_method(name, method)
+    extensions.add_methods(records.methods())
     invocations.register(records.rows.uri, records.operations())

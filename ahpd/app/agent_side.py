@@ -39,7 +39,7 @@ from ahpd.transports.head import RequestHead
 from ahpd.transports.http import Router
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Later:
     """What is known once the host is built: its sessions, and where it listens."""
 

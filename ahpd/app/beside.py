@@ -20,7 +20,7 @@ from ahpd.root.host_values import HostValue
 from ahpd.root.service import RootService
 
 
-@attrs.frozen(kw_only=True, eq=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Beside:
     """The parts, each of which domains and plugins contribute to."""
 

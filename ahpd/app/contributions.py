@@ -25,7 +25,7 @@ log = Logger(namespace="ahpd.plugin")
 TOOLS = "plugins"
 
 
-@attrs.frozen(kw_only=True, eq=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Contributions:
     """See the module. What takes its part at once comes first, what has to be awaited after it."""
 
@@ -60,6 +60,10 @@ class Contributions:
         self, folded: Fold, problems: list[Problem]
     ) -> Sequence[tuple[str, Callable[[], object]]]:
         beside, sessions = self.beside, self.sessions
+
+        def report(plugin: str, line: str) -> None:
+            problems.append(Problem(plugin, line))
+
         return (
             ("grants", lambda: beside.described.contributed_grants(folded.grants)),
             ("schemes", lambda: beside.described.contributed(folded.resource_providers)),
@@ -67,12 +71,12 @@ class Contributions:
             ("methods", lambda: beside.extensions.contributed_methods(folded.methods)),
             ("routes", lambda: self.routes.contributed(folded.routes)),
             ("tools", lambda: problems.extend(self._tools(folded.tools))),
-            ("session settings", lambda: sessions.keys.contributed(folded.session_config)),
-            ("session meta", lambda: sessions.meta.contributed(folded.session_meta)),
+            ("session settings", lambda: sessions.keys.contributed(folded.session_config, report)),
+            ("session meta", lambda: sessions.meta.contributed(folded.session_meta, report)),
             ("preambles", lambda: sessions.preambles.contributed(folded.preambles)),
             (
                 "provider configuration",
-                lambda: self.root.contributed_configuration(folded.provider_configurations),
+                lambda: self.root.contributed_configuration(folded.provider_configurations, report),
             ),
             ("trigger types", lambda: self.triggers.contributed(folded.trigger_types)),
         )
@@ -97,7 +101,7 @@ class Contributions:
 
     async def gone(self, plugin: str) -> None:
         """See `Takers.gone`."""
-        self.connections.close(plugin)
+        await self.connections.close(plugin)
         self.canvases.unloaded(plugin)
 
 

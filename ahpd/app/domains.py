@@ -99,7 +99,7 @@ def make_sessions(
     return sessions
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class ResourceParts:
     """What serves URIs: the resources, those of clients, and the watches over both."""
 

@@ -14,7 +14,7 @@ from ahpd.processes.supervisor import ProcessSupervisor
 from ahpd.scheduler import Scheduler
 
 
-@attrs.frozen(kw_only=True, eq=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Ground:
     """What every part of one host stands on."""
 

@@ -132,7 +132,7 @@ def _make_host(
     kept = KeptRecords(ground, parts.threads.run, folded.port("records"))
     side.world.records_are(kept.for_plugins)
     held = make_agents(ground, agents, lambda: root.agents_changed(held.agents.values()))
-    vaulted = Vaulted(side.world.secrets, side.environ)
+    vaulted = Vaulted(side.world.secrets, side.environ, side.unspoken.add)
     records = make_agent_records(
         ground,
         held,

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from twisted.logger import ILogObserver, LogEvent
+from twisted.application.service import Service
+from twisted.logger import LogEvent, globalLogPublisher
 
 from ahpd.app.ground import Ground
 from ahpd.chats.parts import held_call
@@ -49,8 +50,29 @@ def observe(
         terminals.events = events
 
 
-def heard_log(
-    events: IEvents, reactor: Any, line_of: Callable[[LogEvent], str | None]
-) -> ILogObserver:
-    """An observer for the log's publisher: says each line that `line_of` makes of an event."""
-    return LogLines(events, line_of, getattr(reactor, "callFromThread", None))
+class HeardLog(Service):
+    """Says each line of the log while it runs. `line_of` makes one of an event, or None for one
+    the log leaves out (`ahpd.daemon.log.log_line`). It is started in the reactor's thread."""
+
+    name = "heard log"
+
+    def __init__(
+        self, events: IEvents, reactor: Any, line_of: Callable[[LogEvent], str | None]
+    ) -> None:
+        self._events = events
+        self._from_thread = getattr(reactor, "callFromThread", None)
+        self._line_of = line_of
+        self._lines: LogLines | None = None
+
+    def startService(self) -> None:
+        """Hear from now on."""
+        super().startService()  # type: ignore[no-untyped-call]
+        self._lines = LogLines(self._events, self._line_of, self._from_thread)
+        globalLogPublisher.addObserver(self._lines)
+
+    def stopService(self) -> None:
+        """Hear nothing more."""
+        super().stopService()  # type: ignore[no-untyped-call]
+        if self._lines is not None:
+            globalLogPublisher.removeObserver(self._lines)
+            self._lines = None

@@ -116,7 +116,7 @@ def _is_resource(record: Any) -> bool:
 
 
 @implementer(IOffers)
-@attrs.define(kw_only=True, eq=False)
+@attrs.define(kw_only=True, eq=False, repr=False)
 class Offers:
     """See `IOffers`."""
 

@@ -32,7 +32,7 @@ class PluggedHost(MultiService):
         self.setName("plugged")  # type: ignore[no-untyped-call]
         self._settings = settings
         self._reactor = reactor
-        self._side = side
+        self.plugins = side
         self._starting: Deferred[None] | None = None
         self.service: MultiService = self
         self.ready: Deferred[str | None] = Deferred()
@@ -51,17 +51,17 @@ class PluggedHost(MultiService):
 
         Plugins that were applied for it run their closers.
         """
-        self._side.plugins.stop_loading()
         stopped: Deferred[Any] = super().stopService()  # type: ignore[no-untyped-call]
+        self.plugins.plugins.stop_loading()
         waiting = [] if self._starting is None else [self._starting]
         return gatherResults([stopped, *waiting])
 
     def announced(self) -> Announced:
         """See `Host.announced`."""
-        return self._side.announced()
+        return self.plugins.announced()
 
     async def _start(self, running: "Deferred[None]") -> None:
-        plugins = self._side.plugins
+        plugins = self.plugins.plugins
         await running
         try:
             host = await self._built()
@@ -77,7 +77,7 @@ class PluggedHost(MultiService):
 
     async def _built(self) -> Host | None:
         """The host over what its plugins contribute; None where it was stopped meanwhile."""
-        settings, side = self._settings, self._side
+        settings, side = self._settings, self.plugins
         await side.plugins.load_first(settings.plugins)
         if not self.running:
             return None

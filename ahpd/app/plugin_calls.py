@@ -30,7 +30,7 @@ from ahpd.sessions.starting import SessionStarts
 log = Logger(namespace="ahpd.plugin")
 
 
-@attrs.frozen(kw_only=True, eq=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class PluginCalls:
     """See the module. A port that is None is not there on this host."""
 

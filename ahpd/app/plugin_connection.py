@@ -47,6 +47,8 @@ class PluginConnection:
         self._last = 0
         self._handlers: list[Callable[[State], object]] = []
         self._over = False
+        self.ended: Deferred[None] = Deferred()
+        """Fires when it is over, whoever ended it."""
 
     # -- what the plugin does ----------------------------------------------------------
 
@@ -103,6 +105,7 @@ class PluginConnection:
         for waiting in asked.values():
             waiting.errback(ClientGone("The connection went before this host answered"))
         self._gone(self)
+        self.ended.callback(None)
 
     def _answered(self, response: jsonrpc.Response) -> None:
         waiting = self._asked.pop(response.id, None)
@@ -155,14 +158,16 @@ class PluginConnections(Service):
         self._open[made[0]] = plugin
         return made[0]
 
-    def stopService(self) -> None:
+    def stopService(self) -> "Deferred[None]":
         """Every plugin was told `stopping`: what they did not close is closed."""
         super().stopService()  # type: ignore[no-untyped-call]
         self._stopping = True
-        self.close()
+        return Deferred.fromCoroutine(self.close())
 
-    def close(self, plugin: str | None = None) -> None:
-        """Close those of one plugin, or all of them."""
-        for connection, whose in tuple(self._open.items()):
-            if plugin in (None, whose):
-                connection.close()
+    async def close(self, plugin: str | None = None) -> None:
+        """Close those of one plugin, or all of them; returns when they are gone."""
+        closing = [held for held, whose in self._open.items() if plugin in (None, whose)]
+        for connection in closing:
+            connection.close()
+        for connection in closing:
+            await connection.ended

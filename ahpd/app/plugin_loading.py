@@ -26,6 +26,7 @@ from ahpd.scheduler import Scheduler
 from ahpd.schemas import gaps, write_only_paths
 from ahpd.tools.registry import check_tool
 from ahpd.tunnels.kinds import check_kind
+from ahpd.unspoken import Unspoken
 from ahpd.yaml_text import parse_yaml, stringify_yaml
 
 
@@ -39,6 +40,7 @@ def make_loader(
     shown: Callable[[str], Shown],
     say: Callable[[str], None],
     root: RootAtNeed | None,
+    unspoken: Unspoken,
 ) -> Loader:
     """The loader of a host for `settings`; `say` takes what plugins say of it."""
     return Loader(
@@ -59,6 +61,7 @@ def make_loader(
         finder=partial(_finder, settings, root),
         shown=shown,
         options=settings.plugin_option,
+        unspoken_host=unspoken,
     )
 
 

@@ -22,7 +22,6 @@ from ahpd.app.produced import ProducedContent
 from ahpd.attachments.files import AttachmentFiles
 from ahpd.attachments.folder import AttachmentsFolder
 from ahpd.canvases.service import Canvases
-from ahpd.config.plugins_file import PluginsFile
 from ahpd.connectors.ground import Ground as ConnectorsGround
 from ahpd.connectors.service import ConnectorsService
 from ahpd.extensions.rows import Rows
@@ -49,7 +48,7 @@ log = Logger(namespace="ahpd.plugin")
 _ACTIONS = "connectors"
 
 
-@attrs.frozen(kw_only=True, eq=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class PluginParts:
     """The parts, in the order in which their services start."""
 
@@ -63,7 +62,7 @@ class PluginParts:
     @property
     def services(self) -> Sequence[Service]:
         """Those that stand on the sessions; they are down before the sessions are."""
-        return (self.canvases, self.connectors, self.tunnels, self.connections)
+        return (self.canvases, self.connectors, self.tunnels)
 
 
 def make_connectors(
@@ -160,10 +159,7 @@ def make_plugin_parts(
         automations=folded.folded.port("automations"),
         spawn=_spawn,
     )
-    side.world.methods = lambda plugin: [
-        name for name, owned in folded.folded.methods.items() if owned.plugin == plugin
-    ]
-    _serve(side, beside, root, connectors, tunnels, tools)
+    _serve(ground, side, beside, root, connectors, tunnels, tools)
     return PluginParts(
         connectors=connectors,
         tunnels=tunnels,
@@ -175,6 +171,7 @@ def make_plugin_parts(
 
 
 def _serve(
+    ground: Ground,
     side: PluginSide,
     beside: Beside,
     root: RootService,
@@ -192,25 +189,32 @@ def _serve(
     for rows in listed:
         rows.attach(beside.extensions.add_channel(rows.scheme, rows.channel))
     methods = dict(connectors.methods())
-    settings = PluginSettings(side, root)
+    settings = PluginSettings(side, root, partial(_may, ground, beside))
     if side.file is not None and side.root is not None:
         commands = _commands(side, side.file, side.root, beside, settings.say)
         methods |= plugin_methods(commands)
         settings.pushed = lambda plugin, values: commands().pushed(plugin, values)
-    for name, method in methods.items():
-        beside.extensions.add_method(name, method)
+    beside.extensions.add_methods(methods)
     beside.invocations.register(connectors.connectors.uri, connectors.operations())
     beside.invocations.register(tunnels.tunnels.uri, tunnels.operations())
     beside.choices.connectors = connectors.choices
     connectors.tools_moved = lambda: _offer(tools, connectors)
     connectors.choices_moved = beside.choices.moved
+    tunnels.operations_moved = partial(beside.invocations.refresh, tunnels.tunnels.uri)
     beside.choices.listen(tunnels.connectors_changed)
     settings.say()
 
 
+def _may(ground: Ground, beside: Beside, client: str, grant: str) -> bool:
+    """Whether everybody who is connected as `client` holds a grant."""
+    there = ground.clients.connections(client)
+    readers = [beside.access.reader(connection) for connection in there]
+    return bool(readers) and all(beside.access.holds(reader, grant) for reader in readers)
+
+
 def _commands(
     side: PluginSide,
-    file: PluginsFile,
+    file: Path,
     root: RootAtNeed,
     beside: Beside,
     moved: Callable[[], None],
@@ -219,12 +223,14 @@ def _commands(
 
     @cache
     def commands() -> "PluginCommands":
-        from ahpd.plugins.commands import PluginCommands  # noqa: PLC0415 - with the first of them
+        # With the first of them.
+        from ahpd.config.plugins_file import PluginsFile  # noqa: PLC0415
+        from ahpd.plugins.commands import PluginCommands  # noqa: PLC0415
 
         return PluginCommands(
             plugins=side.plugins,
             named=lambda: side.loader.named,
-            file=file,
+            file=PluginsFile(file),
             entries=side.entries,
             installer=root.installer,
             base=base,

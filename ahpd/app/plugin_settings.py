@@ -14,20 +14,30 @@ from ahpd.plugins.ids import is_id
 from ahpd.plugins.named import Named
 from ahpd.plugins.states import row_of
 from ahpd.protocol import State
-from ahpd.root.host_values import HostValue
+from ahpd.root.host_values import PLUGINS, HostValue
 from ahpd.root.service import RootService
 from ahpd.schemas import form_of, hidden
 
 _SOURCE = "plugins"
-_PREFIX = "plugins."
+_PREFIX = PLUGINS
+
+
+GRANT = "plugin:options"
 
 
 class PluginSettings:
-    """Says the keys of every plugin that is configured, each time they moved."""
+    """Says the keys of every plugin that is configured, each time they moved.
 
-    def __init__(self, side: PluginSide, root: RootService) -> None:
+    `may(client, grant)` says whether a client, by its id, holds a grant: a push writes what
+    `x-ahpd/plugins/options` writes, and takes what that takes.
+    """
+
+    def __init__(
+        self, side: PluginSide, root: RootService, may: Callable[[str, str], bool]
+    ) -> None:
         self._side = side
         self._root = root
+        self._may = may
         #: Writes what a client pushed for one plugin; there on a host with a configuration file.
         self.pushed: Callable[[str, Mapping[str, Any]], Any] | None = None
 
@@ -46,6 +56,8 @@ class PluginSettings:
 
     def _taken(self, key: str, value: Any, origin: Any) -> Any:
         """A client sent `value` for a key."""
+        if not self._may(origin["clientId"], GRANT):
+            raise Refusal(f"config.{key}: this needs {GRANT}")
         if self.pushed is None:
             raise Refusal(f"config.{key}: this host has no configuration file to write it to")
         if not isinstance(value, Mapping):

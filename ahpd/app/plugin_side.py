@@ -9,6 +9,7 @@ import platform
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -20,7 +21,6 @@ from ahpd.app.plugin_icons import PluginIcons
 from ahpd.app.program_runs import ProgramRuns
 from ahpd.config.plugin_flags import merged
 from ahpd.config.plugins import PluginEntry
-from ahpd.config.plugins_file import PluginsFile
 from ahpd.config.settings import Settings
 from ahpd.events.bus import Events
 from ahpd.interfaces import IVault
@@ -31,6 +31,7 @@ from ahpd.plugins.world import World
 from ahpd.protocol.read_only import read_only
 from ahpd.scheduler import Scheduler
 from ahpd.threads import in_thread
+from ahpd.unspoken import Unspoken
 from ahpd.vault import FileVault, MemoryVault, Secrets
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class Announced:
     """What was left out or not loaded, a line each."""
 
 
-@attrs.frozen(kw_only=True, eq=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class PluginSide:
     """What the host is made with."""
 
@@ -82,13 +83,15 @@ class PluginSide:
     plugins: Plugins
     icons: PluginIcons
     announcements: Announcements
+    unspoken: Unspoken
+    """What no log line and no row may hold, as far as it is known by now."""
     vault: IVault
     """The host's own, which a plugin's may stand in place of."""
     programs: ProgramRuns
     root: RootAtNeed | None
     """Where plugins are installed and written; None for a host that keeps nothing."""
-    file: PluginsFile | None
-    """The configuration file's part; None for a host that has none."""
+    file: Path | None
+    """The configuration file, where there is one or may be."""
     entries: Callable[[], Sequence[PluginEntry]]
     """What the configuration and the command line name, read anew."""
 
@@ -110,9 +113,10 @@ def make_plugin_side(
     vault: IVault = (
         MemoryVault() if config_dir is None else FileVault(config_dir / "vault.json", run_blocking)
     )
-    world = World(secrets=Secrets(vault))
+    unspoken = Unspoken(settings.unspoken)
+    world = World(secrets=Secrets(vault, unspoken.add))
     events = Events(scheduler, read_only)
-    rows = PluginRows(now, world.methods_of, lambda: (*settings.unspoken, *loader.read))
+    rows = PluginRows(now, world.methods_of, lambda: (*unspoken, *loader.read))
     announcements = Announcements()
     icons = PluginIcons(settings, reactor, run_blocking, rows)
     rows.on_applied = icons.applied
@@ -132,12 +136,13 @@ def make_plugin_side(
             rows.shown,
             announcements.say,
             root,
+            unspoken,
         )
 
     loader = LoaderAtNeed(scheduler, make)
 
     def vault_taken(taken: Any) -> None:
-        world.secrets = Secrets(taken)
+        world.secrets = Secrets(taken, unspoken.add)
 
     return PluginSide(
         world=world,
@@ -149,6 +154,7 @@ def make_plugin_side(
         plugins=Plugins(loader, rows, vault_taken, _own_agents(settings)),
         icons=icons,
         announcements=announcements,
+        unspoken=unspoken,
         vault=vault,
         programs=programs,
         root=root,
@@ -167,11 +173,11 @@ def _own_agents(settings: Settings) -> Mapping[str, str]:
     return names
 
 
-def _file(settings: Settings) -> PluginsFile | None:
+def _file(settings: Settings) -> Path | None:
     if settings.config_file is not None:
-        return PluginsFile(settings.config_file)
+        return settings.config_file
     if settings.config_directory is not None:
-        return PluginsFile(settings.config_directory / "config.yaml")
+        return settings.config_directory / "config.yaml"
     return None
 
 
@@ -180,7 +186,9 @@ def _entries(settings: Settings) -> Sequence[PluginEntry]:
     file = _file(settings)
     if file is None:
         return settings.plugins
-    listed = file.read().entries
+    from ahpd.config.plugins_file import PluginsFile  # noqa: PLC0415 - where something changes
+
+    listed = PluginsFile(file).read().entries
     if settings.plugin or settings.no_plugins:
         return merged(listed, settings.plugin, without_listed=settings.no_plugins)
     return listed

@@ -36,7 +36,7 @@ from ahpd.transports.stdio import StdioTransport
 from ahpd.transports.websocket import WebSocketListener
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class Host:
     """A host that is built and not started yet.
 
@@ -76,7 +76,7 @@ class Routes(Service):
         self.router.draining = True
 
 
-@attrs.frozen(kw_only=True, eq=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Ways:
     """The ways into a host: what is served where, before any of it listens."""
 
@@ -98,7 +98,10 @@ def make_ways(ground: Ground, hub: PeerHub) -> Ways:
     """The ways into a host that serves `hub`."""
     settings = ground.settings
     router = HostRouter(NAME, __version__, SUPPORTED)
-    routes_router: Router = router if settings.routes is None else RoutesRouter()
+    routes_router: Router = router
+    if settings.routes is not None:
+        routes_router = RoutesRouter()
+        PluginRoutes(router)  # there are none on the host's own port: 404, and no token is asked
     wire = None
     if settings.wire is not None:
         wire = WireLog(settings.wire, ground.scheduler, lambda: ground.now().timestamp())
@@ -112,7 +115,7 @@ def make_ways(ground: Ground, hub: PeerHub) -> Ways:
     )
 
 
-@attrs.frozen(kw_only=True, eq=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Built:
     """The domains of a host, and the connections' side, before they are put in their order."""
 
@@ -154,7 +157,10 @@ def plant(ground: Ground, built: Built) -> Host:
     if built.terminals is not None:
         services.append(built.terminals)
     services += [built.agents, built.records, built.sessions, built.tools, Routes(ways.router)]
-    services += [*built.plugins.services, built.side.events, plugins]
+    # What stands on plugins' code goes down ahead of their services: a tunnel's kind takes it down.
+    # Their connections are closed behind the event that says so.
+    connections = built.plugins.connections
+    services += [built.side.events, connections, plugins, *built.plugins.services]
     tree = ServiceTree(reactor, NAME)
     for service in services:
         service.setServiceParent(tree)
@@ -191,11 +197,12 @@ def _listeners(
     serve_tools(ways.router, built.offers.servers, ground, NAME)
     if settings.routes is None:
         return listener, [listener]
-    # Its own names alone: what the host is announced as is no name of this port's.
-    of_routes = attrs.evolve(admitted, token=None, hosts=frozenset(), origins=frozenset())
+    # A Host check of its own, and no token: whoever serves a route authenticates its callers.
+    of_routes = attrs.evolve(admitted, token=None, origins=frozenset())
     theirs = WebSocketListener(
         ground.reactor, settings.routes.endpoint, ways.peers, of_routes, ways.routes_router
     )
+    theirs.setName("routes listener")  # type: ignore[no-untyped-call]
     return listener, [listener, theirs]
 
 
@@ -203,6 +210,9 @@ async def _listening(
     ground: Ground, built: Built, listener: WebSocketListener | None
 ) -> Mapping[str, Any] | None:
     """What the event `listening` carries, once the host listens; None where it does not."""
+    # Whoever is told that the host listens finds everything there is open.
+    await built.records.load()
+    await built.plugins.connectors.loaded()
     address = None
     if listener is not None:
         await listener.when_listening()

@@ -19,7 +19,7 @@ from ahpd.protocol.uris import ChannelKind, session_of_chat
 from ahpd.protocol.uris import canvas as canvas_uri
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class _Canvas:
     uri: str
     plugin: str

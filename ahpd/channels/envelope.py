@@ -1,6 +1,6 @@
 """An action as the host says it: sequenced and encoded once."""
 
-from typing import Any, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
 import attrs
 
@@ -16,6 +16,12 @@ _ACTION: Final = b',"action":'
 
 #: Who dispatched an action: `{"clientId": str, "clientSeq": int}`; None for the host itself.
 Origin = dict[str, Any]
+
+
+class PluginOrigin(dict[str, Any]):
+    """The origin of what a plugin's own connection sent, which speaks for no person."""
+
+    __slots__ = ()
 
 
 class Audience(Protocol):
@@ -34,6 +40,10 @@ class Envelope:
     """
 
     __slots__ = ("action", "body", "channel", "made", "origin", "rejection", "seq", "type")
+
+    #: Whether it may be for some of its channel's subscribers alone: asked for each that is
+    #: replayed, so that `reaches` is not called for what everybody is sent.
+    narrowed: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -86,7 +96,7 @@ class Envelope:
         self.made = None
 
 
-@attrs.frozen(kw_only=True, eq=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class NarrowedAction:
     """What is said on a channel to some of those who watch it."""
 
@@ -101,6 +111,8 @@ class NarrowedEnvelope(Envelope):
     """Such an action at its number."""
 
     __slots__ = ("_audience",)
+
+    narrowed = True
 
     def __init__(self, said: NarrowedAction, seq: int) -> None:
         super().__init__(said.channel, said.action, seq, said.origin, said.rejection)

@@ -18,7 +18,7 @@ Observer = Callable[[Envelope], None]
 Watched = Callable[[bool], None]
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class HeldChannel:
     """A channel whose state is in the store."""
 
@@ -32,7 +32,7 @@ class HeldChannel:
     shown_from: int = 0
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Pending:
     """An action to be said."""
 

@@ -126,6 +126,10 @@ class ChannelStore(Service):
         """Whether this host holds the channel's state."""
         return channel in self._channels
 
+    def open_channels(self) -> Collection[str]:
+        """The channels whose state this host holds now."""
+        return tuple(self._channels)
+
     def state(self, channel: str) -> State:
         """The state as the reducers made it. To read, never to change. `KeyError` when closed."""
         return self._channels[channel].state

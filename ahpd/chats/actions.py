@@ -10,7 +10,7 @@ from typing import Final
 
 from zope.interface import implementer
 
-from ahpd.channels.envelope import Origin
+from ahpd.channels.envelope import Origin, PluginOrigin
 from ahpd.channels.store import ChannelStore
 from ahpd.chats.attached import SAYS_A_MESSAGE, as_pinned, kept_first
 from ahpd.chats.chat import Chat
@@ -129,7 +129,7 @@ class ChatActions:
         if chat.read_only and chat.current is not None:
             raise Refusal(_NO_TURNS)  # its start would take the running turn's place
         turn_id, started = action["turnId"], action["startedAt"]
-        _check_sender(action["message"])
+        _check_sender(action["message"], origin)
         if instant(started) is None:
             raise Refusal(f"startedAt is no ISO 8601 time: {started!r}")
         if chat.holds_turn(turn_id):
@@ -162,7 +162,7 @@ class ChatActions:
         steering = action["kind"] == "steering"
         if steering and not chat.can_steer:
             raise Refusal(_NO_STEERING)
-        _check_sender(action["message"])
+        _check_sender(action["message"], origin)
         refused = chat.steering.refused(action["id"], action["message"]) if steering else None
         if refused is not None:
             raise Refusal(refused)
@@ -218,8 +218,14 @@ def _say(chat: Chat, action: Action, origin: Origin) -> None:
     chat.say(action, origin)
 
 
-def _check_sender(message: State) -> None:
-    """A client speaks for its user alone (schema: ChatTurnStartedAction)."""
+def _check_sender(message: State, origin: Origin) -> None:
+    """A client speaks for its user alone (schema: ChatTurnStartedAction).
+
+    A plugin has no user, and what it tells an agent is a notification of the system's (PLUGINS.txt,
+    "A plugin is a client of its own host").
+    """
     kind = message["origin"]["kind"]
+    if kind == "systemNotification" and isinstance(origin, PluginOrigin):
+        return
     if kind in _NOT_A_CLIENTS:
         raise Refusal(f"message.origin.kind: found {kind!r}, a client sends 'user'")

@@ -33,7 +33,7 @@ REFUSED: Final = ToolAnswer(approved=False, decision_source=_BY_RULES)
 UNANSWERED: Final = ToolAnswer(approved=False, reason="skipped")
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class CallRecord:
     """What a turn said of one call, and what it waits on people for about it."""
 

@@ -8,7 +8,6 @@ from collections import deque
 from collections.abc import Callable, Collection
 from typing import Final, Protocol, cast
 
-import attrs
 from twisted.internet.defer import Deferred, ensureDeferred
 from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger

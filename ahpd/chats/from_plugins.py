@@ -7,7 +7,7 @@ import attrs
 from ahpd.protocol import State
 
 
-@attrs.define(kw_only=True, eq=False)
+@attrs.define(kw_only=True, eq=False, repr=False)
 class FromPlugins:
     """Read where it is needed, because it comes and goes with plugins."""
 

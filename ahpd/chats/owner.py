@@ -145,7 +145,7 @@ class Told(Protocol):
         """`action` was applied on a session's own channel."""
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Happenings:
     """Who is told; None for nobody. Whoever composes the host says it."""
 

@@ -15,7 +15,7 @@ STARTS: Final = frozenset({"chat/turnStarted", "chat/turnResume"})
 ENDS: Final = frozenset({"chat/turnComplete", "chat/turnCancelled", "chat/error"})
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Turn:
     """One turn between its start and the backend letting go of it."""
 

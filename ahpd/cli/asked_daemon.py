@@ -1,6 +1,7 @@
-"""Asking the daemon in the background, over AHP, for what it alone can do."""
+"""Asking a daemon that runs, over AHP, for what it alone can do and knows."""
 
 import secrets
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 import click
@@ -15,6 +16,9 @@ from ahpd.transports.websocket_client import ConnectError, connect
 
 #: An installation may fetch and build much.
 _SECONDS: Final = 900.0
+#: What a daemon is given that is asked what it knows.
+_ROWS_SECONDS: Final = 5.0
+_PLUGINS: Final = "x-ahpd-plugins://"
 
 
 def ask(held: Record, method: str, params: dict[str, Any]) -> dict[str, Any]:
@@ -27,23 +31,46 @@ def ask(held: Record, method: str, params: dict[str, Any]) -> dict[str, Any]:
 
 def ask_each(held: Record, requests: list[tuple[str, dict[str, Any]]]) -> list[dict[str, Any]]:
     """The daemon's answers to requests, one after the other over one connection."""
+
+    async def asked(client: Client) -> list[dict[str, Any]]:
+        return [await client.request(method, **params) for method, params in requests]
+
+    return _answer(_talked(held, asked, _SECONDS), held)
+
+
+def plugin_rows(held: Record) -> list[dict[str, Any]] | None:
+    """What the daemon says of each plugin (`x-ahpd-plugins`); None where it cannot be asked."""
+
+    async def asked(client: Client) -> list[dict[str, Any]]:
+        await client.subscribe(_PLUGINS)
+        rows: list[dict[str, Any]] = client.plain_state(_PLUGINS)["rows"]
+        return rows
+
+    answer = _talked(held, asked, _ROWS_SECONDS)
+    return answer if isinstance(answer, list) else None
+
+
+def _talked(
+    held: Record, ask: Callable[[Client], Awaitable[list[dict[str, Any]]]], seconds: float
+) -> Any:
+    """What `ask` answers of a client of the daemon's, or the `Failure` it ended with."""
     from twisted.internet import reactor as running
 
     reactor: Any = running
     token = configuration(held.launch).settings()[0].connection_token
     outcome: list[Any] = []
 
-    async def talk() -> list[Any]:
+    async def talk() -> list[dict[str, Any]]:
         client = Client(
             f"ahpd-plugin-{secrets.token_hex(8)}",
             reactor,
             info={"name": "ahpd plugin"},
-            timeout=_SECONDS,
+            timeout=seconds,
         )
         await connect(reactor, held.url, client, token=token)
         await client.initialize()
         try:
-            return [await client.request(method, **params) for method, params in requests]
+            return await ask(client)
         finally:
             client.close()
 
@@ -60,10 +87,10 @@ def ask_each(held: Record, requests: list[tuple[str, dict[str, Any]]]) -> list[d
     reactor.run()
     if not outcome:
         raise click.Abort
-    return _answers(outcome[0], held)
+    return outcome[0]
 
 
-def _answers(result: Any, held: Record) -> list[dict[str, Any]]:
+def _answer(result: Any, held: Record) -> list[dict[str, Any]]:
     if isinstance(result, list):
         return result
     try:

@@ -3,7 +3,6 @@
 import json
 import os
 import sys
-from datetime import UTC, datetime
 from typing import Any
 
 import ahpd
@@ -13,8 +12,7 @@ from ahpd.config.errors import ConfigError
 from ahpd.config.load import Configuration
 from ahpd.config.places import state_directory
 from ahpd.daemon import record
-from ahpd.daemon.process import start_mark
-from ahpd.daemon.record import Launch, Record
+from ahpd.daemon.record import Launch
 from ahpd.daemon.words import failure_words
 
 
@@ -65,6 +63,7 @@ def _serve(launch: Launch, read: Configuration, asker: _Asker) -> int:
     from ahpd.daemon.log import BoundedFile, observer
     from ahpd.daemon.runner import Runner
     from ahpd.tap import IAnnounced, build_service
+    from ahpd.unspoken import Unspoken
 
     state = state_directory(os.environ)
     settings, warnings = read.settings()
@@ -78,16 +77,7 @@ def _serve(launch: Launch, read: Configuration, asker: _Asker) -> int:
         told.update(said=list(announced.said), skipped=list(announced.skipped))
 
     def announce(url: str | None) -> None:
-        held = Record(
-            pid=os.getpid(),
-            start_time=start_mark(os.getpid()) or "",
-            started=datetime.now(UTC).astimezone().isoformat(timespec="seconds"),
-            url=url or "",
-            version=ahpd.__version__,
-            log=str(path),
-            launch=launch,
-        )
-        record.write(state, held)
+        record.write(state, record.of_this_process(url or "", launch, str(path)))
         log.info("listening on {url}", url=url)
         for line in told.get("said", ()):
             log.info("{line}", line=line)
@@ -100,6 +90,7 @@ def _serve(launch: Launch, read: Configuration, asker: _Asker) -> int:
     log.info(
         "ahpd {version} starts in {directory}", version=ahpd.__version__, directory=launch.directory
     )
+    unspoken = Unspoken(settings.unspoken)
     service = build_service(
         settings,
         reactor,
@@ -107,10 +98,11 @@ def _serve(launch: Launch, read: Configuration, asker: _Asker) -> int:
         failed=failed,
         listen_place=read.place("listen"),
         notes=notes,
+        unspoken=unspoken,
     )
     for words in (*read.warnings, *warnings):
         log.warn("{words}", words=words)
-    Runner(service, observer(BoundedFile(path, standard_error=True), settings.unspoken)).run()
+    Runner(service, observer(BoundedFile(path, standard_error=True), unspoken)).run()
     record.remove(state, os.getpid())
     if problems:
         asker.say({"error": problems[0], "status": EXIT_FAILED})

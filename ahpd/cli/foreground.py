@@ -1,6 +1,8 @@
 """`ahpd` in the foreground: the host in this process, its log on standard error."""
 
+import contextlib
 import json
+import os
 import sys
 from typing import Any
 
@@ -8,17 +10,23 @@ import click
 from twisted.internet import reactor
 
 from ahpd.cli.output import Failure, wants_json
+from ahpd.cli.params import launch
 from ahpd.config.errors import ConfigError
 from ahpd.config.load import Configuration
+from ahpd.config.places import state_directory
+from ahpd.daemon import record
 from ahpd.daemon.log import observer
 from ahpd.daemon.runner import Runner
 from ahpd.daemon.words import failure_words
+from ahpd.private_folders import make_private
 from ahpd.tap import IAnnounced, build_service
+from ahpd.unspoken import Unspoken
 
 
 def run(context: click.Context, configuration: Configuration) -> int:
     """Serve until a signal stops it; the exit status. Raises `Failure` and `ConfigError`."""
     settings, warnings = configuration.settings()
+    asked = launch(context)
     as_json = wants_json(context)
     output: Any = sys.stderr if settings.stdio else sys.stdout
     errors = sys.stderr
@@ -26,13 +34,16 @@ def run(context: click.Context, configuration: Configuration) -> int:
     said: list[str] = []
 
     def notes(announced: IAnnounced) -> None:
-        for line in announced.skipped:
-            print(f"skipped: {line}", file=errors)
-        said.extend(announced.said)
+        said.extend(announced.said)  # what was skipped is in the log, which is here
+
+    state = state_directory(os.environ)
 
     def announce(url: str | None) -> None:
         if url is None:
             return
+        with contextlib.suppress(OSError):  # a host serves without a place for its state, too
+            make_private(state)
+            record.write(state, record.of_this_process(url, asked), record.FOREGROUND_FILE)
         told = {"listening": url, **({"said": said} if said else {})}
         lines = [json.dumps(told)] if as_json else [f"listening on {url}", *said]
         try:
@@ -43,6 +54,7 @@ def run(context: click.Context, configuration: Configuration) -> int:
     for words in (*configuration.warnings, *warnings):
         print(f"ahpd: warning: {words}", file=errors)
     try:
+        unspoken = Unspoken(settings.unspoken)
         service = build_service(
             settings,
             reactor,
@@ -50,8 +62,12 @@ def run(context: click.Context, configuration: Configuration) -> int:
             failed=problems.append,
             listen_place=configuration.place("listen"),
             notes=notes,
+            unspoken=unspoken,
         )
-        Runner(service, observer(errors, settings.unspoken)).run()
+        try:
+            Runner(service, observer(errors, unspoken)).run()
+        finally:
+            record.remove(state, os.getpid(), record.FOREGROUND_FILE)
     except ConfigError:
         raise
     except Exception as error:

@@ -14,7 +14,7 @@ from ahpd.cli.params import configuration, launch
 from ahpd.config.load import Configuration
 from ahpd.config.places import find_file, state_directory
 from ahpd.config.plugins_file import PluginsFile
-from ahpd.daemon import background
+from ahpd.daemon import background, record
 from ahpd.daemon.record import Launch, Record
 from ahpd.plugins.at_rest import PluginsAtRest
 from ahpd.plugins.failures import InstallFailure
@@ -55,12 +55,14 @@ def at_rest(configured: Configuration) -> PluginsAtRest:
 
 
 def daemon(context: click.Context) -> Record | None:
-    """The daemon that runs with the configuration this command is about."""
-    found = background.find(state_directory(os.environ))
-    held = found.record
-    if not found.running or held is None or _file(held.launch) != _file(launch(context)):
-        return None
-    return held
+    """The daemon that runs with the configuration this command is about, in the background or in
+    the foreground of another terminal; None where none does, and for one that does not listen."""
+    for name in (record.RECORD_FILE, record.FOREGROUND_FILE):
+        found = background.find(state_directory(os.environ), name)
+        held = found.record
+        if found.running and held is not None and _file(held.launch) == _file(launch(context)):
+            return held if held.url else None
+    return None
 
 
 def _file(asked: Launch) -> Path:

@@ -14,7 +14,7 @@ from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
 from ahpd.channels.directory import ChannelDirectory
-from ahpd.channels.envelope import NarrowedAction, Origin
+from ahpd.channels.envelope import NarrowedAction, Origin, PluginOrigin
 from ahpd.channels.store import ChannelStore
 from ahpd.interfaces import Command, IActionHandler, Refusal
 from ahpd.peers.peer import Peer
@@ -23,6 +23,7 @@ from ahpd.protocol.actions import ACTIONS
 from ahpd.protocol.check import ShapeError, check
 from ahpd.protocol.errors import RpcError
 from ahpd.protocol.uris import ChannelKind, canonical, kind_of
+from ahpd.root.host_values import shown_refused
 from ahpd.sessions.folders import (
     FOLDER_ACTIONS,
     NO_EDITOR,
@@ -51,7 +52,7 @@ class _Params(TypedDict):
     action: _Typed
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class _Dispatch:
     peer: Peer
     channel: str
@@ -98,6 +99,8 @@ class Dispatcher:
         channel, sequence, action = params["channel"], params["clientSeq"], params["action"]
         client_id = peer.agreed().client_id
         origin = {"clientId": client_id, "clientSeq": sequence}
+        if peer.reader is not None and peer.reader.principal.startswith("plugin:"):
+            origin = PluginOrigin(origin)
         dispatch = _Dispatch(peer, channel, action, origin)
         waiting = self._waiting.get(client_id)
         if waiting is not None:
@@ -187,11 +190,12 @@ class Dispatcher:
             audience = _OneClient(dispatch.origin["clientId"])
             refused = NarrowedAction(
                 channel=channel,
-                action=dispatch.action,
+                action=shown_refused(dispatch.action),
                 audience=audience,
                 origin=dispatch.origin,
                 rejection=reason,
             )
             self._store.tell(refused, dispatch.peer)
             return
-        self._store.refuse(channel, dispatch.action, dispatch.origin, reason, dispatch.peer)
+        shown = shown_refused(dispatch.action)
+        self._store.refuse(channel, shown, dispatch.origin, reason, dispatch.peer)

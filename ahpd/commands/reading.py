@@ -24,7 +24,7 @@ _LOOK_AGAIN: Final = 0.005
 LONG: Final = 1.0
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class _Line:
     """The reads of one kind of one connection. Who is first has its turn."""
 

@@ -30,7 +30,7 @@ MOST: Final = 50
 _MOST_FAR: Final = 5000
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class Folder:
     """One working directory and the files listed under it."""
 

@@ -9,8 +9,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from ahpd import unspoken
+
 #: What stands for a secret wherever one would be shown.
-SET: Final = "<set>"
+SET: Final = unspoken.SET
 
 #: The keys of a mapping that says where a value comes from, in place of the value.
 REFERENCES: Final = ("$env", "fromEnv", "$secret")
@@ -24,7 +26,8 @@ _NAMES: Final = re.compile(
 _HARMLESS: Final = re.compile(
     r"(tokens|_?file|_?path|_?env|_?id|variables?|keys?only)$", re.IGNORECASE
 )
-_USER_IN_URL: Final = re.compile(r"(?<=://)[^/\s@]+(?=@)")
+#: A password may hold an `@` that nobody encoded: the last one ends it.
+_USER_IN_URL: Final = re.compile(r"(?<=://)[^/?#\s]+(?=@)")
 _QUERY: Final = re.compile(
     r"([?&][^=&\s]*(?:key|token|secret|sig)[^=&\s]*=)[^&\s#]+", re.IGNORECASE
 )
@@ -60,9 +63,8 @@ def secrets_of(value: Any) -> Iterator[str]:
 
 def scrub(words: str, secrets: "list[str] | tuple[str, ...]") -> str:
     """`words` without any of `secrets`, the longest first."""
-    for secret in sorted(filter(None, secrets), key=len, reverse=True):
-        words = words.replace(secret, SET)
-    return words
+    long = (secret for secret in secrets if len(secret) >= unspoken.SHORT)
+    return unspoken.struck(words, long)
 
 
 def _walk(value: Any, name: str, *, hidden: bool, found: list[str] | None) -> Any:

@@ -63,6 +63,15 @@ class Changes:
             raise unknown(identifier)
         return live
 
+    def known(self, identifier: str, caller: Caller) -> Live:
+        """The connector of an id. Raises `RpcError` -32008, for one that `caller` may neither read
+        nor change as for one that is not there: nobody learns by guessing which there are."""
+        live = self.live(identifier)
+        plugin = self.plugin(live)
+        if not self._rules.knows(caller, live.owner, plugin):
+            raise unknown(identifier)
+        return live
+
     def plugin(self, live: Live) -> str | None:
         """The plugin whose adapter a connector is of; None while nobody registers it."""
         owned = self._connectors.adapters.get(live.record["adapter"])
@@ -171,17 +180,17 @@ class Changes:
 
     async def remove(self, identifier: str, caller: Caller) -> None:
         """Close a connector and forget it, its secrets with it."""
-        self.live(identifier)
+        self.known(identifier, caller)
         async with self._connectors.turn(identifier):
-            live = self.live(identifier)
+            live = self.known(identifier, caller)
             self._rules.remove(caller, live.owner)
             await self._connectors.drop(live)
 
     async def switch(self, identifier: str, caller: Caller, on: bool) -> Live:
         """Turn a connector on, opened and checked, or off, closed."""
-        self.live(identifier)
+        self.known(identifier, caller)
         async with self._connectors.turn(identifier):
-            live = self.live(identifier)
+            live = self.known(identifier, caller)
             self._rules.put_or_plugin(caller, live.owner, self.plugin(live))
             with self._connectors.quiet(identifier):
                 await self._connectors.keep({**live.record, "enabled": on})
@@ -192,7 +201,7 @@ class Changes:
 
     async def check(self, identifier: str, caller: Caller) -> Live:
         """Run the check of an open connector again."""
-        live = self.live(identifier)
+        live = self.known(identifier, caller)
         self._rules.put_or_plugin(caller, live.owner, self.plugin(live))
         opened = live.opened
         if opened is None:
@@ -206,7 +215,7 @@ class Changes:
 
     def note(self, params: Mapping[str, Any], caller: Caller) -> Live:
         """One call that an open connector made worked, or did not."""
-        live = self.live(identifier_in(params))
+        live = self.known(identifier_in(params), caller)
         self._rules.only_plugin(caller, self.plugin(live))
         opened = live.opened
         if opened is None:
@@ -227,7 +236,7 @@ class Changes:
 
     async def secret(self, params: Mapping[str, Any], caller: Caller) -> Live:
         """Keep what the plugin refreshed; the connector is not opened again."""
-        live = self.live(identifier_in(params))
+        live = self.known(identifier_in(params), caller)
         self._rules.only_plugin(caller, self.plugin(live))
         opened, values = live.opened, params.get("values")
         if opened is None:

@@ -23,7 +23,7 @@ UNAVAILABLE: Final = "unavailable"
 DISABLED: Final = "disabled"
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Opened:
     """A connector that its adapter answers for."""
 

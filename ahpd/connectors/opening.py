@@ -17,7 +17,7 @@ from ahpd.connectors.records import references
 from ahpd.connectors.rules import HOST
 from ahpd.extensions.waiting import Background, Late, awaited, within
 from ahpd.interfaces import Adapter, Alert, Connector, Owned, SecretFailure
-from ahpd.schemas import Misfit, Unread, check_value, secrets_in
+from ahpd.schemas import Misfit, Unread, check_value, secrets_in, texts_read
 from ahpd.schemas.striking import struck
 from ahpd.views import Views
 
@@ -62,7 +62,8 @@ class Openings:
         except SecretFailure as refused:
             live.failed_to_open(FAILED, [_failed(str(refused))])
             return
-        secrets = secrets_in(adapter.schema, config)
+        # What was read is a secret wherever it stands: a field that nothing marks may name one.
+        secrets = [*secrets_in(adapter.schema, config), *texts_read(record["config"], config)]
         try:
             check_value(adapter.schema, config, "config")
         except Misfit as misfit:

@@ -64,6 +64,22 @@ class Rules:
         owner = row["owner"]
         return owner == HOST or self._access.owns(reader, owner)
 
+    def knows(self, caller: Caller, owner: str, plugin: str | None) -> bool:
+        """Whether `caller` may know that there is a connector of `owner`, of an adapter of
+        `plugin`: whoever may read it, or do anything to it."""
+        if plugin is not None and plugin_of(caller) == plugin:
+            return True
+        if self.reads(caller.reader, {"owner": owner}):
+            return True
+        return any(self._may(caller, owner, grant) for grant in (PUT, REMOVE))
+
+    def _may(self, caller: Caller, owner: str, grant: str) -> bool:
+        try:
+            self._changes(caller, owner, grant)
+        except RpcError:
+            return False
+        return True
+
     def session_may_not(self, owner: str | None, of: str) -> str | None:
         """Why the work of `owner` (`user:ada`) may not use a connector of `of`; None where it may."""
         if self._access.may(owner, ALL) is None:

@@ -190,10 +190,10 @@ class ConnectorsService(Service):
         It may name the host's and its own owner's, in whatever state they are.
         """
         live = self._kept.lives.get(identifier) if isinstance(identifier, str) else None
-        if live is None or live.record["adapter"] != adapter:
-            return f"names no connector of {adapter} that this host has"
-        if live.owner not in (HOST, owner):
-            return "names a connector that is neither its owner's nor the host's"
+        there = live is not None and live.record["adapter"] == adapter
+        if live is None or not there or live.owner not in (HOST, owner):
+            # One that is somebody else's is not told apart: nobody learns of it by guessing.
+            return f"names no connector of {adapter} that is its owner's or the host's"
         return None
 
     # -- inside -------------------------------------------------------------------------

@@ -32,7 +32,7 @@ MINUTES_TEN: Final = 600.0
 PATIENCE: Final = 60.0
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class PendingCode(Pending):
     """One that waits for its code."""
 

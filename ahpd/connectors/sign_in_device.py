@@ -31,7 +31,7 @@ LEAST_INTERVAL: Final = 1.0
 _SHORTEST: Final = 1.0
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class PendingDevice(Pending):
     """One that is polled for until it is approved, refused or over."""
 

@@ -17,7 +17,7 @@ from ahpd.protocol.errors import RpcError, invalid_params
 MOST: Final = 10
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Pending:
     """One sign-in that was started. Nothing of it but its adapter may be shown."""
 

@@ -15,7 +15,7 @@ from ahpd.protocol import Action
 MOST_WAITING: Final = 1000
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class _Chat:
     session: str
     sender: str | None = None

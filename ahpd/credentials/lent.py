@@ -22,7 +22,7 @@ class Target:
     """The server's id among the session's customizations."""
 
 
-@attrs.frozen(kw_only=True, eq=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Lent:
     """One token, and what it is for."""
 

@@ -7,7 +7,7 @@ exception and the place it came from; a stack is for a debugger, not for a log.
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any, Final, cast
@@ -24,19 +24,21 @@ from twisted.logger import (
 )
 from twisted.python.failure import Failure
 
+from ahpd.unspoken import struck
+
 ROTATE_BYTES: Final = 5 * 1024 * 1024
 KEPT_FILES: Final = 4
 _TOKEN_IN_URL: Final = re.compile(r"([?&]tkn=)[^&\s\"'#]+")
+#: This program's own code.
+_OURS: Final = Path(__file__).parents[1]
 #: The longest line, in characters: much of what is logged is a stranger's to choose.
 _LONGEST: Final = 4096
 
 
-def redact(text: str, secrets: Sequence[str]) -> str:
-    """The text without the secrets, and without the token of any URL in it."""
-    text = _TOKEN_IN_URL.sub(r"\1<token>", text)
-    for secret in secrets:
-        text = text.replace(secret, "<secret>")
-    return text
+def redact(text: str, secrets: Iterable[str]) -> str:
+    """The text without the secrets, in whatever form it has them, and without the token of any
+    URL in it."""
+    return struck(_TOKEN_IN_URL.sub(r"\1<token>", text), secrets, "<secret>")
 
 
 def failure_words(failure: Failure) -> str:
@@ -44,13 +46,30 @@ def failure_words(failure: Failure) -> str:
     words = f"{failure.type.__name__}: {failure.getErrorMessage()}" if failure.type else "failure"
     frames = failure.frames
     if frames:
-        function, file, line = frames[-1][:3]
+        function, file, line = _telling(frames)[:3]
         words += f" (in {function}, {Path(file).name}:{line})"
     return words
 
 
-def format_line(event: LogEvent, secrets: Sequence[str] = ()) -> str:
-    """An event as a line, its newline included."""
+def _telling(frames: Sequence[Sequence[Any]]) -> Sequence[Any]:
+    """The frame to look at: the last one, or where that is one of ours, the last of a plugin's.
+
+    What a plugin hands us that cannot be taken fails in here, and the mistake is there.
+    """
+    if Path(frames[-1][1]).is_relative_to(_OURS):
+        theirs = [frame for frame in frames if not _installed(frame[1])]
+        frames = theirs or frames
+    return frames[-1]
+
+
+def _installed(file: str) -> bool:
+    """Whether a file is this program's, or came with the interpreter or its environment."""
+    places = (_OURS, sys.prefix, sys.base_prefix)
+    return file.startswith("<") or any(Path(file).is_relative_to(place) for place in places)
+
+
+def format_line(event: LogEvent, secrets: Iterable[str] = ()) -> str:
+    """An event as a line, its newline included; `secrets` are asked anew for each."""
     moment = datetime.fromtimestamp(event.get("log_time", 0.0), UTC).astimezone()
     level = event.get("log_level")
     words = formatEvent(event)
@@ -59,7 +78,8 @@ def format_line(event: LogEvent, secrets: Sequence[str] = ()) -> str:
         # The words of a failure nobody described are Twisted's, and hold its stack.
         described = words and "Traceback (most recent call last)" not in words
         words = f"{words}: {failure_words(failure)}" if described else failure_words(failure)
-    words = " | ".join(part for part in words.splitlines() if part.strip())
+    # Before it is one line, and after: a secret of several lines is found in either.
+    words = " | ".join(part for part in redact(words, secrets).splitlines() if part.strip())
     words = _shown(redact(words, secrets))
     return f"{moment:%Y-%m-%dT%H:%M:%S%z} {level.name if level else 'info'} {words}\n"
 
@@ -140,7 +160,7 @@ def _predicate() -> LogLevelFilterPredicate:
     return predicate
 
 
-def log_line(secrets: Sequence[str]) -> Callable[[LogEvent], str | None]:
+def log_line(secrets: Iterable[str]) -> Callable[[LogEvent], str | None]:
     """Answers the line the log has for an event, without its newline; None where it has none."""
     predicate = _predicate()
 
@@ -152,7 +172,7 @@ def log_line(secrets: Sequence[str]) -> Callable[[LogEvent], str | None]:
     return line
 
 
-def observer(file: IO[Any] | BoundedFile, secrets: Sequence[str]) -> ILogObserver:
+def observer(file: IO[Any] | BoundedFile, secrets: Iterable[str]) -> ILogObserver:
     """A log observer that writes lines to `file`: ours from info up, libraries' from warnings up."""
     writer = FileLogObserver(cast("IO[Any]", file), lambda event: format_line(event, secrets))
     return cast("ILogObserver", FilteringLogObserver(writer, [_predicate()]))

@@ -1,5 +1,8 @@
 """The record of the background daemon: `daemon.json` in the state directory, mode 0600.
 
+One in the foreground that listens has `foreground.json`, for commands that ask a daemon; the last
+of several is who is asked.
+
 It holds what `status` shows and what `restart` starts again with, a token given by
 flag included. It is written whole or not at all. A record whose process is gone, or
 whose number went to another process, is stale: nobody has to remove it.
@@ -11,14 +14,18 @@ import json
 import os
 import secrets
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
 import attrs
 
+import ahpd
+from ahpd.daemon.process import start_mark
 from ahpd.private_folders import make_private
 
 RECORD_FILE: Final = "daemon.json"
+FOREGROUND_FILE: Final = "foreground.json"
 LOG_FILE: Final = "daemon.log"
 LOCK_FILE: Final = "daemon.lock"
 
@@ -37,7 +44,7 @@ class Launch:
 
 @attrs.frozen(kw_only=True)
 class Record:
-    """A background daemon that listens, or did."""
+    """A daemon that listens, or did."""
 
     pid: int
     start_time: str
@@ -47,16 +54,30 @@ class Record:
     url: str
     version: str
     log: str
+    """Its log file; empty of one in the foreground."""
     launch: Launch
 
 
-def read(directory: Path) -> Record | None:
+def of_this_process(url: str, launch: Launch, log: str = "") -> Record:
+    """The record of this process, which listens from now on."""
+    return Record(
+        pid=os.getpid(),
+        start_time=start_mark(os.getpid()) or "",
+        started=datetime.now(UTC).astimezone().isoformat(timespec="seconds"),
+        url=url,
+        version=ahpd.__version__,
+        log=log,
+        launch=launch,
+    )
+
+
+def read(directory: Path, name: str = RECORD_FILE) -> Record | None:
     """The record in a state directory; None where there is none or it says nothing usable.
 
     Raises `OSError` when it is there and cannot be read.
     """
     try:
-        text = (directory / RECORD_FILE).read_text(encoding="utf-8")
+        text = (directory / name).read_text(encoding="utf-8")
     except FileNotFoundError:
         return None
     try:
@@ -79,7 +100,7 @@ def read(directory: Path) -> Record | None:
         return None
 
 
-def write(directory: Path, record: Record) -> None:
+def write(directory: Path, record: Record, name: str = RECORD_FILE) -> None:
     """Replace the record. Raises `OSError`."""
     content = {
         "pid": record.pid,
@@ -90,7 +111,7 @@ def write(directory: Path, record: Record) -> None:
         "log": record.log,
         "launch": launch_to_json(record.launch),
     }
-    draft = directory / f".{RECORD_FILE}.{secrets.token_hex(4)}"
+    draft = directory / f".{name}.{secrets.token_hex(4)}"
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
@@ -98,7 +119,7 @@ def write(directory: Path, record: Record) -> None:
             file.write("\n")
             file.flush()
             os.fsync(file.fileno())
-        draft.replace(directory / RECORD_FILE)
+        draft.replace(directory / name)
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
@@ -113,12 +134,12 @@ def launch_to_json(launch: Launch) -> dict[str, Any]:
     }
 
 
-def remove(directory: Path, pid: int) -> None:
+def remove(directory: Path, pid: int, name: str = RECORD_FILE) -> None:
     """Take the record away if it is still that process's."""
     with contextlib.suppress(OSError):
-        held = read(directory)
+        held = read(directory, name)
         if held is not None and held.pid == pid:
-            (directory / RECORD_FILE).unlink(missing_ok=True)
+            (directory / name).unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

@@ -8,6 +8,7 @@ seconds and then left behind. Source: PLUGINS.txt, "Events".
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from typing import Any, Final
 
 import attrs
@@ -24,11 +25,13 @@ log = Logger()
 
 #: Seconds one listener may take over one event before the next one is told.
 PATIENCE: Final = 30.0
+#: Whether what runs is a listener of the log, however long it waits for something.
+_HEARS_LOG: Final[ContextVar[bool]] = ContextVar("hears_log", default=False)
 #: How many events may wait for a listener that is slow; past it the oldest are dropped.
 MOST_WAITING: Final = 10_000
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class Listener:
     """Somebody who wants to know, and for which plugin."""
 
@@ -36,7 +39,7 @@ class Listener:
     call: Callable[[Mapping[str, Any]], Any]
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class _Said:
     event: str
     payload: Mapping[str, Any]
@@ -60,7 +63,6 @@ class Events(Service):
         self._listeners: dict[str, list[Listener]] = {}
         self._waiting: deque[_Said] = deque()
         self._telling = False
-        self._telling_log = False
         self._dropped = 0
 
     # -- listeners -----------------------------------------------------------------
@@ -96,7 +98,7 @@ class Events(Service):
         """See `IEvents.emit`."""
         listeners = self._listeners.get(event)
         # What a listener of the log logs itself would come back to it for ever.
-        if listeners and not (event == "log" and self._telling_log):
+        if listeners and not (event == "log" and _HEARS_LOG.get()):
             self._said(_Said(event, self._prepared(payload), tuple(listeners)))
 
     async def tell(self, event: str, payload: Mapping[str, Any], plugin: str | None = None) -> None:
@@ -140,7 +142,8 @@ class Events(Service):
             self._telling = False
 
     async def _tell_one(self, said: _Said, listener: Listener) -> None:
-        self._telling_log = said.event == "log"
+        # Seen by what this listener runs and waits for, and by nobody else.
+        _HEARS_LOG.set(said.event == "log")
         try:
             await bounded(lambda: listener.call(said.payload), PATIENCE, self._clock)
         except GeneratorExit:
@@ -160,4 +163,4 @@ class Events(Service):
                 event=said.event,
             )
         finally:
-            self._telling_log = False
+            _HEARS_LOG.set(False)

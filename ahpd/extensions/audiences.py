@@ -13,7 +13,7 @@ from ahpd.interfaces import Caller, ISubscriber, Reader
 log = Logger()
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Complaints:
     """What went wrong in the filters of one scheme: said once, however many actions follow."""
 
@@ -31,7 +31,7 @@ class Complaints:
             )
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class Narrowed:
     """The subscribers an action is for (`Audience`). What is None narrows nothing."""
 

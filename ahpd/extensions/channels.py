@@ -28,6 +28,7 @@ from ahpd.interfaces import (
     Reader,
     Watching,
 )
+from ahpd.interfaces.extensions import RAISED
 from ahpd.protocol import Action, State
 from ahpd.protocol.errors import RpcError, internal_error
 from ahpd.wire.codec import Encoded, decode, encode
@@ -35,7 +36,7 @@ from ahpd.wire.codec import Encoded, decode, encode
 log = Logger()
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Taken:
     """A channel's state as it was read for one connection, and what was said since.
 
@@ -170,7 +171,7 @@ class ServedChannel:
                 answer = authorize(name, caller)
             except RpcError:
                 raise
-            except Exception:
+            except RAISED:
                 log.failure("who may watch {uri} could not be told", uri=name)
         if isawaitable(answer):
             return answer
@@ -183,7 +184,7 @@ class ServedChannel:
             return await admitted
         except RpcError:
             raise
-        except Exception:
+        except RAISED:
             log.failure("who may watch {uri} could not be told", uri=name)
             return False
 
@@ -201,7 +202,7 @@ class ServedChannel:
                 return self._read_later(name, collector, before, state)
             collector.restart()  # what it said while it read is in what it read
             return self._taken(name, collector, self._store.server_seq, state)
-        except Exception as error:
+        except RAISED as error:
             raise self._unread(name, collector, error) from None
 
     async def _read_later(
@@ -211,7 +212,7 @@ class ServedChannel:
             state = await reading
             self._check_served(name)
             return self._taken(name, collector, seq, state)
-        except Exception as error:
+        except RAISED as error:
             raise self._unread(name, collector, error) from None
         except BaseException:  # whoever waited for it waits no more
             self._store.unsubscribe(name, collector)
@@ -222,7 +223,7 @@ class ServedChannel:
             raise TypeError(f"the state of {name} is {type(state).__name__}, and no object")
         return Taken(name, Encoded(encode(state)), seq, self._store, collector)
 
-    def _unread(self, name: str, collector: Collector, error: Exception) -> RpcError:
+    def _unread(self, name: str, collector: Collector, error: BaseException) -> RpcError:
         """How a channel that could not be read is refused; called where that is handled."""
         self._store.unsubscribe(name, collector)
         if isinstance(error, RpcError):
@@ -258,7 +259,7 @@ class ServedChannel:
             return
         try:
             answer = told(of)
-        except Exception:
+        except RAISED:
             log.failure("{scheme}: what follows who watches it failed", scheme=self.scheme)
             return
         if isawaitable(answer):
@@ -267,5 +268,5 @@ class ServedChannel:
     async def _told(self, answer: Awaitable[object]) -> None:
         try:
             await answer
-        except Exception:
+        except RAISED:
             log.failure("{scheme}: what follows who watches it failed", scheme=self.scheme)

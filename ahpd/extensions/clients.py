@@ -81,7 +81,7 @@ class ServedConnection(Protocol):
         """End it once what was sent is out."""
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class _Known:
     connection: Any
     at: int

@@ -65,8 +65,7 @@ def not_of_the_host(
             for row in connectors
             if row["id"] == named.value and row.get("adapter") == named.adapter
         ]
-        if not held:
-            return f"{named.at} names no connector of {named.adapter} that this host has"
-        if held[0].get("owner") != "host":
-            return f"{named.at} names a connector that is not the host's own"
+        if not held or held[0].get("owner") != "host":
+            # Whether it is somebody else's is not said: nobody learns of it by guessing.
+            return f"{named.at} names no connector of {named.adapter} that is the host's own"
     return None

@@ -39,7 +39,7 @@ def own_rows(readable: Readable) -> Readable:
     return reads
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Listing:
     """One URI that rows are listed under."""
 

@@ -8,23 +8,33 @@ from inspect import isawaitable
 from typing import Any
 
 import attrs
+from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
 from ahpd.extensions.callers import Callers
 from ahpd.interfaces import Caller, IClientConnection, Method
+from ahpd.interfaces.extensions import RAISED
 from ahpd.protocol.errors import RpcError, internal_error
 from ahpd.wire.codec import Encoded, encode
 
 log = Logger()
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class ServedMethod:
     """One registered command, as the peers call it (`Command`)."""
 
     name: str
     method: Method
     _callers: Callers
+    _waiting: "dict[Deferred[Any], Deferred[Any]]" = attrs.field(factory=dict, init=False)
+    """What callers wait for, and the work behind it."""
+
+    def drop(self) -> None:
+        """It is served no more: who waits for it is told, and the work is cancelled."""
+        for waiting, working in tuple(self._waiting.items()):
+            waiting.errback(internal_error(f"{self.name} went before it answered"))
+            working.cancel()
 
     def __call__(self, connection: IClientConnection, params: dict[str, Any]) -> Any:
         """Answer one request: JSON, or an awaitable of it. Raises `RpcError` and nothing else."""
@@ -35,7 +45,7 @@ class ServedMethod:
         if self.method.authorize is not None:
             try:
                 admitted = self.method.authorize(params, caller)
-            except Exception as error:
+            except RAISED as error:
                 raise self._refused(caller, error) from None
         if isawaitable(admitted):
             return self._admitted_later(params, caller, admitted)
@@ -48,7 +58,7 @@ class ServedMethod:
     ) -> Any:
         try:
             answer = await admitted
-        except Exception as error:
+        except RAISED as error:
             raise self._refused(caller, error) from None
         if answer is not True:
             raise self._denied(caller)
@@ -59,14 +69,21 @@ class ServedMethod:
         try:
             result = self.method.handle(params, caller)
             return self._handled_later(result) if isawaitable(result) else self._json(result)
-        except Exception as error:
+        except RAISED as error:
             raise self._failed(error) from None
 
     async def _handled_later(self, result: Awaitable[Any]) -> Any:
+        working = Deferred.fromCoroutine(_awaited(result))
+        # Code that catches its cancellation keeps nobody waiting.
+        waiting: Deferred[Any] = Deferred(lambda _: working.cancel())
+        self._waiting[waiting] = working
+        working.addBoth(lambda answer: None if waiting.called else waiting.callback(answer))
         try:
-            return self._json(await result)
-        except Exception as error:
+            return self._json(await waiting)
+        except RAISED as error:
             raise self._failed(error) from None
+        finally:
+            self._waiting.pop(waiting, None)
 
     def _json(self, result: Any) -> Encoded:
         """The result as it travels, so that one that is no JSON is found while it has a name."""
@@ -75,7 +92,7 @@ class ServedMethod:
         except Exception as wrong:
             raise TypeError(f"its result is no JSON: {wrong}") from None
 
-    def _refused(self, caller: Caller, error: Exception) -> RpcError:
+    def _refused(self, caller: Caller, error: BaseException) -> RpcError:
         """`authorize` raised; called where that is handled."""
         if isinstance(error, RpcError):
             return self._sendable(error)
@@ -85,7 +102,7 @@ class ServedMethod:
     def _denied(self, caller: Caller) -> RpcError:
         return self._callers.denied(caller, self.method.grant, self.name)
 
-    def _failed(self, error: Exception) -> RpcError:
+    def _failed(self, error: BaseException) -> RpcError:
         """`handle` raised; called where that is handled."""
         if isinstance(error, RpcError):
             return self._sendable(error)
@@ -101,3 +118,7 @@ class ServedMethod:
         except Exception:
             log.failure("{method} raised an error that is no JSON", method=self.name)
         return internal_error(f"{self.name} failed; the host's log says why")
+
+
+async def _awaited(answer: Awaitable[Any]) -> Any:
+    return await answer

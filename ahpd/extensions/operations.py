@@ -38,7 +38,7 @@ INPUT: Final = "params.input"
 LIST: Final = "list"
 
 
-@attrs.frozen(kw_only=True, eq=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class OperationsOf:
     """One channel's operations, and what runs them."""
 
@@ -74,7 +74,7 @@ def listed(operation: Operation) -> State:
     return shown
 
 
-@attrs.frozen(kw_only=True, eq=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class _Asked:
     """An invocation that may run."""
 

@@ -37,7 +37,7 @@ from ahpd.protocol.uris import scheme as scheme_of
 log = Logger()
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class _Holding:
     """Who holds a name: None is the host, and `value` what was registered."""
 
@@ -76,10 +76,15 @@ class Extensions:
 
     def add_method(self, name: str, method: Method) -> None:
         """Serve a command of the host's own. Raises `ValueError` for a name that is no good."""
-        wrong = self._wrong_method(name)
-        if wrong is not None:
-            raise ValueError(wrong)
-        self._serve_method(name, method, None)
+        self.add_methods({name: method})
+
+    def add_methods(self, methods: Mapping[str, Method]) -> None:
+        """Serve several, and say so once; see `add_method`."""
+        for name, method in methods.items():
+            wrong = self._wrong_method(name)
+            if wrong is not None:
+                raise ValueError(wrong)
+            self._serve_method(name, method, None)
         self.changed()
 
     def remove_channel(self, scheme: str) -> None:
@@ -210,7 +215,9 @@ class Extensions:
         self._store.close_scheme(scheme)
 
     def _drop_method(self, name: str) -> None:
-        del self._methods[name], self._commands[name]
+        held = self._methods.pop(name)
+        del self._commands[name]
+        held.served.drop()
 
     @staticmethod
     def _held_as(held: Mapping[str, _Holding], name: str, item: Owned) -> bool:

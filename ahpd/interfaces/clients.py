@@ -14,7 +14,7 @@ from ahpd.protocol.errors import INTERNAL_ERROR, RpcError
 MAX_DEBTS = 1000
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class ClientRecord:
     """What the host remembers of a client between its connections."""
 

@@ -6,11 +6,10 @@ whole; docs/plugins.md is the author's guide.
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 from twisted.application.service import IService
-from twisted.web.resource import IResource
 from zope.interface import Attribute, Interface
 
 from ahpd.interfaces.agents import IAgent
@@ -23,6 +22,9 @@ from ahpd.interfaces.record_store import IRecords
 from ahpd.interfaces.tools import HostTool
 from ahpd.interfaces.tunnels import TunnelKind
 from ahpd.protocol import State
+
+if TYPE_CHECKING:
+    from twisted.web.resource import IResource
 
 
 class PluginError(Exception):
@@ -240,7 +242,7 @@ class IPluginHost(IPluginContext):
     ) -> None:
         """Name operations a grant may name."""
 
-    def register_route(handler: RouteHandler | IResource) -> None:
+    def register_route(handler: "RouteHandler | IResource") -> None:
         """Serve `/plugins/<id>/` over HTTP; the handler authenticates its own callers."""
 
     def register_service(service: IService) -> None:

@@ -65,14 +65,20 @@ class TunnelKind:
     schema: State
     """The JSON Schema of a tunnel's settings; a credential in it says `secret: true`."""
     create: Callable[[Tunnel, Report], Any]
-    """Begin to forward. One that raises leaves nothing behind."""
+    """Begin to forward. One that raises leaves nothing behind; one that returns and reported no
+    status runs."""
     remove: Callable[[Tunnel], Any]
-    """Stop forwarding, for good or until it is created again."""
+    """Stop forwarding, for good or until it is created again. It is also called for a tunnel that
+    does not run, when its record is removed."""
     description: str = ""
     operations: Sequence[TunnelOperation] = ()
     invoke: Callable[[str, Tunnel, Report, Any], Any] | None = None
     """Runs one of `operations` by its id, with the input the host checked."""
     update: Callable[[Tunnel, Mapping[str, Any], Report], Any] | None = None
-    """Applies changed settings live; a kind without it is stopped and begun again."""
+    """Applies changed settings live; a kind without it is stopped and begun again.
+
+    `update(tunnel, given, report)`: the tunnel as it is to be, and the settings that were sent, a
+    secret that was sent empty as it is held and one that is taken out as None. They are kept once
+    it returned; one that raises changes nothing."""
     system: Callable[[int], Any] | None = None
     """`system(port)`: the settings of the host's own tunnel of this kind, or None for none."""

@@ -33,7 +33,7 @@ class ToolsOfSessions(Protocol):
 
 
 @implementer(IToolsServer)
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Endpoint:
     """One chat's endpoint, until it is closed."""
 

@@ -354,13 +354,14 @@ class Peer:
 
     def replayed(self, missed: Iterable[Envelope]) -> list[bytes]:
         """The bodies of those of `missed` this client is sent, as it is sent them."""
-        sent = [
-            envelope
-            for envelope in missed
-            if envelope.type not in self.hidden and envelope.reaches(self)
-        ]
+        hidden = self.hidden
         if self.window is None:
-            return [envelope.body for envelope in sent]
+            return [
+                one.body
+                for one in missed
+                if one.type not in hidden and (not one.narrowed or one.reaches(self))
+            ]
+        sent = (one for one in missed if one.type not in hidden and one.reaches(self))
         shown = map(self.window.projected, sent)
         return [envelope.body for envelope in shown if envelope is not None]
 

@@ -21,7 +21,7 @@ from ahpd.plugins.written import WrittenPlugins
 from ahpd.protocol.errors import RpcError
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class PluginsAtRest:
     """The plugins that `entries` name. Everything raises `InstallFailure`, in words."""
 

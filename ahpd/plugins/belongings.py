@@ -2,7 +2,7 @@
 
 from pathlib import Path
 from types import ModuleType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import attrs
 
@@ -11,11 +11,14 @@ from ahpd.plugins.found import Found
 from ahpd.plugins.module_files import own_package
 from ahpd.plugins.standalone import private_name
 
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution
+
 #: This program's own modules belong to no plugin, whatever folder they are in.
 _OURS: Final = "ahpd"
 
 
-@attrs.frozen(kw_only=True, eq=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Belongings:
     """What tells a plugin's own modules from everybody else's."""
 
@@ -56,13 +59,22 @@ def belongings(found: Found) -> Belongings:
         # What an editable installation lists is what leads to the tree, and stays.
         tree = found.root.resolve().is_relative_to(project.resolve())
     elif installed is not None:
-        files = frozenset(str(installed.locate_file(file)) for file in installed.files or ())
+        files = _listed(installed)
     return Belongings(
         package=own_package(found.file, found.module),
         root=str(found.root),
         files=files,
         tree=tree,
     )
+
+
+def _listed(installed: "Distribution") -> frozenset[str]:
+    """The files a distribution lists; read plainly, because each is made a path otherwise."""
+    record = installed.read_text("RECORD")
+    if not record or '"' in record:  # another kind of list, or a name with a comma
+        return frozenset(str(installed.locate_file(file)) for file in installed.files or ())
+    folder = str(installed.locate_file(""))
+    return frozenset(f"{folder}/{line.split(',', 1)[0]}" for line in record.splitlines())
 
 
 def file_of(module: ModuleType) -> str | None:

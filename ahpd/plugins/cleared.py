@@ -8,13 +8,13 @@ from collections.abc import Iterable
 from typing import Final
 from urllib.parse import unquote
 
+from ahpd.unspoken import SHORT, struck
+
 _REDACTED: Final = "<redacted>"
-_SET: Final = "<set>"
-#: Shorter ones are words such as `1` or `true`, and would take letters out of others.
-_SHORTEST: Final = 4
 
 _URL: Final = re.compile(r"\b([A-Za-z][A-Za-z0-9+.-]*://)([^\s\"'<>]*)")
-_USER: Final = re.compile(r"^[^/?#@]*@")
+#: A password may hold an `@` that nobody encoded: the last one ends it.
+_USER: Final = re.compile(r"^[^/?#]*@")
 _TOKEN: Final = re.compile(r"([?&]tkn=)[^&#\s]+", re.IGNORECASE)
 #: What signs a URL, wherever it stands: outside of a whole URL it is a piece of one.
 _SIGNED: Final = re.compile(
@@ -29,8 +29,7 @@ def cleared(text: str, secrets: Iterable[str] = ()) -> str:
 
     An absolute URL's query and any URL's user are `<redacted>`, a connection token is `***`.
     """
-    for secret in sorted({one for one in secrets if len(one) >= _SHORTEST}, key=len, reverse=True):
-        text = text.replace(secret, _SET)
+    text = struck(text, (one for one in secrets if len(one) >= SHORT))
     text = _TOKEN.sub(r"\1***", text)
     text = _URL.sub(_url, text)
     return _SIGNED.sub(rf"\1{_REDACTED}", text)

@@ -29,7 +29,7 @@ from ahpd.protocol.errors import internal_error, invalid_params
 from ahpd.schemas import Misfit, check_value, is_reference, restored
 
 
-@attrs.frozen(kw_only=True, eq=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class PluginCommands:
     """See the module. `entries()` reads the configuration anew, with what flags said of it.
 
@@ -135,6 +135,7 @@ class PluginCommands:
                 outcome = Outcome(
                     waiting={*outcome.waiting, *one.waiting},
                     problems={**outcome.problems, **one.problems},
+                    left_out={**outcome.left_out, **one.left_out},
                 )
         self._behind(outcome)
         return outcome
@@ -216,6 +217,7 @@ class PluginCommands:
         return {
             **({"restart": True} if outcome.restart else {}),
             **({"problems": list(outcome.lines)} if outcome.problems else {}),
+            **_left_out(outcome, *outcome.left_out),
         }
 
     async def _reload(self, params: Mapping[str, Any]) -> State:
@@ -265,7 +267,15 @@ class PluginCommands:
             answer["restart"] = True
         if plugin in outcome.problems:
             answer["problems"] = [outcome.problems[plugin]]
-        return answer
+        return {**answer, **_left_out(outcome, plugin)}
+
+
+def _left_out(outcome: Outcome, *plugins: str) -> State:
+    """What of loaded plugins is not there, as an answer says it."""
+    lines = [
+        f"plugin {plugin}: {line}" for plugin in plugins for line in outcome.left_out.get(plugin, ())
+    ]
+    return {"leftOut": lines} if lines else {}
 
 
 def checked_option(named: Named, key: str, value: Any) -> Any:

@@ -35,7 +35,7 @@ class GrantSubject:
     operations: Sequence[str]
 
 
-@attrs.define(kw_only=True, eq=False)
+@attrs.define(kw_only=True, eq=False, repr=False)
 class Contribution:
     """What one plugin registered. It grows while `apply` runs, and never after."""
 

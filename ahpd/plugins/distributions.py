@@ -27,7 +27,7 @@ GROUP: Final = "ahpd.plugins"
 _ROOTS: Final = (".", "src", "lib")
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class Point:
     """One entry point, and the distribution that has it."""
 
@@ -102,16 +102,41 @@ def _points_of(installed: "Distribution") -> Iterator[Point]:
     # The one file tells most distributions apart, without their metadata being parsed.
     if GROUP not in (installed.read_text("entry_points.txt") or ""):
         return
-    metadata = installed.metadata  # parsed anew each time it is asked for
+    name, version, requirements = _about(installed)
     for point in installed.entry_points.select(group=GROUP):
         yield Point(
             name=point.name,
             module=point.value,
-            distribution=metadata["Name"],
-            version=metadata["Version"],
-            requirements=tuple(metadata.get_all("Requires-Dist") or ()),
+            distribution=name,
+            version=version,
+            requirements=requirements,
             installed=installed,
         )
+
+
+def _about(installed: "Distribution") -> tuple[str, str, tuple[str, ...]]:
+    """The name, the version and the requirements of a distribution.
+
+    Read off the lines where each field is one: what parses all there may be takes many times as
+    long, and every plugin there is, is asked.
+    """
+    head = (installed.read_text("METADATA") or "").partition("\n\n")[0].splitlines()
+    fields: dict[str, list[str]] = {}
+    for line in head:
+        key, colon, value = line.partition(":")
+        if not colon or key != key.strip():  # a field that goes on, or another form of file
+            break
+        fields.setdefault(key.lower(), []).append(value.strip())
+    else:
+        if "name" in fields and "version" in fields:
+            requirements = tuple(fields.get("requires-dist", ()))
+            return fields["name"][0], fields["version"][0], requirements
+    metadata = installed.metadata
+    return (
+        metadata["Name"],
+        metadata["Version"],
+        tuple(metadata.get_all("Requires-Dist") or ()),
+    )
 
 
 def module_file(point: Point) -> Path | None:
@@ -122,7 +147,9 @@ def module_file(point: Point) -> Path | None:
     installation whose finder is not one of this process yet, in its project.
     """
     installed = point.installed
-    found = _first((Path(str(installed.locate_file(""))), *_linked(installed)), point.module)
+    # The files of the distribution are listed only where it is not beside its metadata.
+    found = _first((Path(str(installed.locate_file(""))),), point.module)
+    found = found or _first(_linked(installed), point.module)
     found = found or file_on_path(point.module)
     project = editable_project(installed) if found is None else None
     return found if project is None else file_in_tree(project, point.module)

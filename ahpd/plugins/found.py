@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from importlib.metadata import Distribution
 
 
-@attrs.frozen(kw_only=True, eq=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Found:
     """What is known of a plugin without importing it."""
 

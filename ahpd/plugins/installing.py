@@ -16,6 +16,7 @@ from typing import Any, Final
 import attrs
 from twisted.internet.defer import DeferredLock
 
+from ahpd.plugins.credentials import Credential, environ_for
 from ahpd.plugins.failures import InstallFailure
 from ahpd.plugins.root import PluginRoot
 from ahpd.plugins.root_lock import held
@@ -142,7 +143,7 @@ class Installer:
                     return self._there_already(wanted)
                 extras = f"[{','.join(wanted.extras)}]" if wanted.extras else ""
                 target = f"{wanted.name}{extras}=={version}"
-            facts, wheel = await self._fetched(target, staging)
+            facts, wheel = await self._fetched(target, staging, wanted.credential)
             await self._put(wanted, target, facts, wheel, staging)
         finally:
             shutil.rmtree(staging, ignore_errors=True)
@@ -182,10 +183,15 @@ class Installer:
         self._check(facts)
         return _as_installed(facts)
 
-    async def _fetched(self, target: str, staging: Path) -> tuple[Facts, Path]:
+    async def _fetched(
+        self, target: str, staging: Path, credential: Credential | None
+    ) -> tuple[Facts, Path]:
         """The distribution as a wheel in `staging`, looked at and found to be for this host."""
         folder = staging / "wheel"
-        await self._root.pip("wheel", "--no-deps", "--wheel-dir", str(folder), "--", target)
+        await self._root.pip(
+            *("wheel", "--no-deps", "--wheel-dir", str(folder), "--", target),
+            environ=environ_for(credential, target, staging, self._root.environ),
+        )
         wheels = list(folder.glob("*.whl"))
         if len(wheels) != 1:
             raise InstallFailure(f"{target} came to {len(wheels)} distributions, and not to one")
@@ -226,6 +232,9 @@ class Installer:
             await self._root.pip(
                 *("install", "--upgrade", "--target", str(folder), "--report", str(report)),
                 *(*held_to, "--", wanted.text),
+                environ=environ_for(
+                    wanted.credential, wanted.text, Path(staging), self._root.environ
+                ),
             )
             found = _requested(report)
         if found is None:

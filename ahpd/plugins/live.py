@@ -15,17 +15,19 @@ import attrs
 from twisted.application.service import Service
 from twisted.internet.defer import CancelledError, Deferred, DeferredLock
 from twisted.logger import Logger
+from twisted.python.failure import Failure
 
 from ahpd.bounded import Overdue, bounded
 from ahpd.config.plugins import PluginEntry
 from ahpd.interfaces import PluginError
-from ahpd.plugins.fold import Fold, TwoAgents, fold
+from ahpd.plugins.fold import Fold, Problem, TwoAgents, fold
 from ahpd.plugins.named import Named
 from ahpd.plugins.running import RunningPlugin
 from ahpd.plugins.skipped import Skipped
 from ahpd.plugins.takers import IRows, Listening, Outcome, Takers
 
 if TYPE_CHECKING:
+    from ahpd.plugins.at_need import LoaderAtNeed
     from ahpd.plugins.loading import Loader
 
 log = Logger(namespace="ahpd.plugin")
@@ -46,7 +48,7 @@ class Plugins(Service):
 
     def __init__(
         self,
-        loader: "Loader",
+        loader: "Loader | LoaderAtNeed",
         rows: IRows,
         vault_taken: Callable[[Any], None] = lambda vault: None,
         own: Mapping[str, str] | None = None,
@@ -87,9 +89,13 @@ class Plugins(Service):
             vault = None if loaded is None else loaded.contribution.ports.get("vault")
             if vault is not None and vault.replace:
                 self._vault_taken(vault.value)
-        self.folded = self._fold()
-        for problem in self.folded.problems:
-            self._rows.problem(problem.plugin, problem.line)
+        try:
+            self.folded = self._fold()
+        except TwoAgents:  # nothing is started, so what they opened is closed
+            for plugin in reversed(tuple(self._running.values())):
+                await self._take_out(plugin)
+            raise
+        self._rows.left_out(self.folded.problems)
         return self.folded
 
     def host(self, takers: Takers, when_listening: Listening) -> None:
@@ -103,8 +109,12 @@ class Plugins(Service):
         """Have the host take what there is, in this step as far as nothing has to be awaited."""
         super().startService()  # type: ignore[no-untyped-call]
         beginning = Deferred.fromCoroutine(self._begin())
-        beginning.addErrback(lambda failure: log.failure("the plugins did not begin", failure))
+        beginning.addErrback(self._not_begun)
         beginning.addCallback(self.begun.callback)
+
+    def _not_begun(self, failure: Failure) -> None:
+        if not self._stopping:
+            log.failure("the plugins did not begin", failure)
 
     async def _begin(self) -> None:
         async def taken() -> Outcome:
@@ -195,14 +205,21 @@ class Plugins(Service):
         if named is None:  # what is there now has another id
             return await self._apply(entries)
         if isinstance(named.result, Skipped):  # what cannot be loaded again is not taken down
-            self._rows.problem(plugin, named.result.line)
-            return Outcome(problems={plugin: named.result.line})
+            return Outcome(problems={plugin: self._not_reloaded(named.result, plugin, held)})
         if held is not None:
             await self._unload(held)
         self._held_back.pop(plugin, None)
         self._rows.listed(self._loader.named)
         coming = [named] if named.entry.enabled else []
         return await self._load_late(coming, tuple(self._loader.named))
+
+    def _not_reloaded(self, why: Skipped, plugin: str, held: RunningPlugin | None) -> str:
+        if held is None:
+            self._rows.skipped(plugin, why.line)
+            return why.line
+        line = f"it runs on as it was: {why.why}"
+        self._rows.problem(plugin, line)
+        return f"plugin {plugin}: {line}"
 
     async def _load_late(self, coming: Sequence[Named], order: Sequence[str]) -> Outcome:
         """Load `coming` into the host that runs, and have it take the fold of them all."""
@@ -223,18 +240,21 @@ class Plugins(Service):
             for plugin in dict.fromkeys((*order, *self._running))
             if plugin in self._running
         }
-        await self._refold(fresh, problems)
+        left_out: dict[str, list[str]] = {}
+        for problem in await self._refold(fresh, problems):
+            left_out.setdefault(problem.plugin, []).append(problem.line)
         if self._listening is not None:
             for one in fresh:
                 if self._running.get(one.id) is one:
                     await one.listening(self._listening[0])
-        return Outcome(waiting={*self._held_back}, problems=problems)
+        theirs = {one.id: left_out[one.id] for one in fresh if one.id in left_out}
+        return Outcome(waiting={*self._held_back}, problems=problems, left_out=theirs)
 
-    async def _refold(self, fresh: Sequence[RunningPlugin], problems: dict[str, str]) -> None:
-        """Take the fold of what runs; who would make two agents of one is taken out again.
-
-        That is one of `fresh`, wherever it stands in the order: what ran goes on.
-        """
+    async def _refold(
+        self, fresh: Sequence[RunningPlugin], problems: dict[str, str]
+    ) -> Sequence[Problem]:
+        """Take the fold of what runs; what was left out. Who would make two agents of one is taken
+        out again: one of `fresh`, wherever it stands in the order, because what ran goes on."""
         while True:
             try:
                 self.folded = self._fold()
@@ -245,17 +265,16 @@ class Plugins(Service):
                 problems[last.id] = f"plugin {last.id} skipped: {clash}"
                 await self._take_out(last)
                 self._rows.skipped(last.id, problems[last.id])
-        for problem in self.folded.problems:
-            self._rows.problem(problem.plugin, problem.line)
-        await self._take()
+        return await self._take()
 
     def _fold(self) -> Fold:
         return fold((one.contribution for one in self._running.values()), self._own)
 
-    async def _take(self) -> None:
-        if self._takers is not None:
-            for problem in await self._takers.take(self.folded):
-                self._rows.problem(problem.plugin, problem.line)
+    async def _take(self) -> Sequence[Problem]:
+        taken = () if self._takers is None else await self._takers.take(self.folded)
+        left_out = [*self.folded.problems, *taken]
+        self._rows.left_out(left_out)
+        return left_out
 
     # -- one plugin ---------------------------------------------------------------------
 
@@ -269,8 +288,8 @@ class Plugins(Service):
         except Skipped as why:
             if self._stopping:
                 return None
-            self._rows.skipped(why.plugin, why.line)
-            problems[why.plugin] = why.line
+            self._rows.skipped(named.plugin, why.line)
+            problems[named.plugin] = why.line
             return None
         finally:
             self._loading = None
@@ -331,7 +350,7 @@ class Plugins(Service):
         return Deferred.fromCoroutine(self.in_time("to stop", self._stop))
 
     async def _stop(self) -> None:
-        await self._lock.run(Deferred.fromCoroutine, self._quiet())
+        await self._lock.run(lambda: Deferred.fromCoroutine(self._quiet()))
 
     async def _quiet(self) -> None:
         for plugin in reversed(tuple(self._running.values())):

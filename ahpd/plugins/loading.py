@@ -5,6 +5,7 @@ is given a bound: one that never returns is skipped as one that fails is. Source
 contract", "What happens when a plugin fails".
 """
 
+import importlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ from twisted.python.failure import Failure
 from ahpd.bounded import Overdue, bounded, words_of
 from ahpd.config.plugin_flags import PluginOption, with_options
 from ahpd.config.plugins import PluginEntry
+from ahpd.config.redaction import secrets_of
 from ahpd.events.bus import Events
 from ahpd.interfaces import PluginError, SecretFailure
 from ahpd.plugins.cleared import cleared
@@ -29,6 +31,7 @@ from ahpd.plugins.modules import import_plugin, purge
 from ahpd.plugins.named import Named
 from ahpd.plugins.option_references import references_in
 from ahpd.plugins.options import ready_options, resolved_options
+from ahpd.plugins.own_frames import raised_in
 from ahpd.plugins.registering import Checks, Registrar
 from ahpd.plugins.running import RunningPlugin
 from ahpd.plugins.shown import Shown
@@ -36,6 +39,7 @@ from ahpd.plugins.skipped import Skipped
 from ahpd.plugins.texts import Texts, read_catalogs
 from ahpd.protocol.read_only import read_only
 from ahpd.schemas import secrets_in
+from ahpd.unspoken import Unspoken
 
 log = Logger(namespace="ahpd.plugin")
 
@@ -43,7 +47,7 @@ log = Logger(namespace="ahpd.plugin")
 APPLY_BOUND: Final = 20.0
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Loader:
     """Loads the plugins of one host.
 
@@ -62,20 +66,27 @@ class Loader:
     """What the command line says of options, over what the configuration says."""
     read: list[str] = attrs.field(factory=list, repr=False)
     """What options read from the vault and the environment, to be kept out of logs."""
+    unspoken_host: Unspoken = attrs.field(factory=Unspoken, repr=False)
+    """What the host's log leaves out: what the options of its plugins hold is added."""
     _named: dict[str, Named] = attrs.field(factory=dict)
 
     # -- what there is ---------------------------------------------------------------
 
     def look(self, entries: Sequence[PluginEntry]) -> None:
         """Find what `entries` name now, for the next change."""
+        # Files may have come within the time stamp of a folder that was looked into before.
+        importlib.invalidate_caches()
         results = self.finder().find_all(entries)
+        before = {one.entry.source: one.plugin for one in self._named.values()}
         self._named = {}
         for entry, result in zip(entries, results, strict=True):
-            named = self._named_as(entry, result)
+            named = self._named_as(entry, result, before.get(entry.source))
             self._named.setdefault(named.plugin, named)
 
-    def _named_as(self, entry: PluginEntry, result: Found | Skipped) -> Named:
+    def _named_as(self, entry: PluginEntry, result: Found | Skipped, before: str | None) -> Named:
         plugin = result.id if isinstance(result, Found) else result.plugin
+        if isinstance(result, Skipped) and before and plugin in ("", entry.source):
+            plugin = before  # what cannot be read now is what it was
         if isinstance(result, Found):
             entry = with_options(entry, plugin, self.options)
             result = attrs.evolve(result, entry=entry)
@@ -93,6 +104,7 @@ class Loader:
     async def load(self, named: Named) -> RunningPlugin:
         """Load and apply what an entry names. Raises `Skipped`, whose words hold no credential."""
         found, entry = named.found(), named.entry
+        self.unspoken_host.add(*_credentials(found))
         imported = None
         try:
             self._warn(found)
@@ -105,7 +117,7 @@ class Loader:
             why = "its load was cancelled"
         except Exception as error:
             log.debug("plugin {plugin}: {trace}", plugin=found.id, trace=Failure().getTraceback())
-            why = f"it cannot be loaded: {words_of(error)}"
+            why = f"it cannot be loaded: {words_of(error)}{raised_in(error, found)}"
         # Out of its handlers, so that the error and the frames it holds are gone.
         if imported is not None:
             purge(imported)
@@ -132,6 +144,7 @@ class Loader:
             read: list[str] = []
             given = await resolved_options(found, world.secrets, self.environ, read)
             self.read += [text for text in dict.fromkeys(read) if text not in self.read]
+            self.unspoken_host.add(*read)
             options, lines = ready_options(found, imported.defaults, given)
         except SecretFailure as failure:
             raise Skipped(str(failure), found.id, found=found) from None
@@ -144,6 +157,7 @@ class Loader:
     ) -> RunningPlugin:
         shown = self.shown(found.id)
         contribution = Contribution(plugin=found.id)
+        self.around.world.registered[found.id] = contribution.methods
         manifest = found.manifest
         registrar = Registrar(
             contribution,
@@ -169,10 +183,10 @@ class Loader:
         except CancelledError:
             why = "its apply was cancelled"
         except PluginError as error:
-            why = one_line(error)
+            why = f"{one_line(error)}{raised_in(error, found)}"
         except BaseException as error:
             log.debug("plugin {plugin}: {trace}", plugin=found.id, trace=Failure().getTraceback())
-            why = f"its apply failed: {words_of(error)}"
+            why = f"its apply failed: {words_of(error)}{raised_in(error, found)}"
         else:
             why = _of_a_vault(contribution, found)
         registrar.close_registrations()
@@ -195,8 +209,20 @@ class Loader:
 
     def forget(self, plugin: RunningPlugin) -> None:
         """Let go of a plugin's code, so that the next load runs what is on disk then."""
+        registered = self.around.world.registered
+        if registered.get(plugin.id) is plugin.contribution.methods:
+            del registered[plugin.id]
         purge(plugin.imported)
         plugin.imported = None
+
+
+def _credentials(found: Found) -> list[str]:
+    """What of a plugin's options no log may hold, for as long as it runs.
+
+    Of one without a schema everything may be a credential, and what is called as one is.
+    """
+    schema, options = found.manifest.options_schema, dict(found.entry.options)
+    return list(secrets_of(options)) if schema is None else secrets_in(schema, options)
 
 
 def _of_a_vault(contribution: Contribution, found: Found) -> str:

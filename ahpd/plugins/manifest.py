@@ -88,7 +88,11 @@ def held_to_contracts(manifest: Manifest, kind: str, name: str | None = None) ->
         if not listed:
             raise PluginError(f"{kind} needs the registration to be one entry in contracts.{kind}")
     elif not any(_covers(entry, name) for entry in listed):
-        raise PluginError(f"{kind} needs {name} to be a name in contracts.{kind}")
+        named = ", ".join(listed)
+        raise PluginError(
+            f"{kind} needs {name} to be a name in contracts.{kind}"
+            + (f", which lists {named}" if named else "")
+        )
 
 
 def _covers(entry: str, name: str) -> bool:

@@ -19,6 +19,7 @@ from twisted.python.failure import Failure
 
 from ahpd.plugins.belongings import Belongings, belongings, file_of
 from ahpd.plugins.found import Found
+from ahpd.plugins.own_frames import raised_in
 from ahpd.plugins.skipped import Skipped
 from ahpd.plugins.standalone import private_name
 
@@ -32,7 +33,7 @@ _IN_MANIFEST: Final = {
 }
 
 
-@attrs.frozen(kw_only=True, eq=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Imported:
     """A plugin's module, and what it exports."""
 
@@ -55,7 +56,6 @@ def import_plugin(found: Found) -> Imported:
     belongs = belongings(found)
     before = frozenset(sys.modules)  # another plugin of its distribution may run in these
     path = _on_path(found)
-    importlib.invalidate_caches()
     module: ModuleType | None = None
     why, ran = None, set()
     try:
@@ -69,6 +69,7 @@ def import_plugin(found: Found) -> Imported:
         words = " ".join(str(error).split())[:500]
         kind = type(error).__name__
         why = f"{found.file} cannot be imported: {kind}{f': {words}' if words else ''}"
+        why += raised_in(error, found)
         ran = {frame.f_code.co_filename for frame, _ in walk_tb(error.__traceback__)}
         log.debug("plugin {id}: {trace}", id=found.id, trace=Failure().getTraceback())
     # Out of its handler, so that the error and the frames it holds are gone with it.

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ahpd.plugins.found import Found
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class Named:
     """An entry of the configuration, and what it names."""
 

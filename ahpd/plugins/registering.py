@@ -5,11 +5,10 @@ is recorded is the host's own copy: what a plugin does to its values later chang
 Source: PLUGINS.txt, "What you can register", "The contracts", "Reserved names".
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from twisted.application.service import IService
-from twisted.web.resource import IResource
 
 from ahpd.interfaces import (
     EVENTS,
@@ -228,6 +227,8 @@ class Registrar:
         self._open("routes", "route")
         if self.contribution.route is not None:
             raise PluginError("a plugin has one route, and this one has one already")
+        from twisted.web.resource import IResource  # noqa: PLC0415 - for who has a route
+
         if not callable(handler) and not IResource.providedBy(handler):
             raise PluginError("a route is served by a coroutine function or an IResource")
         self.contribution.route = handler
@@ -292,6 +293,6 @@ class Registrar:
         held[name] = value
 
     def _gaps(self, place: str, schema: Any) -> None:
-        found: Iterable[str] = self._checks.gaps(schema) if isinstance(schema, Mapping) else ()
-        for gap in found:
-            self._warn(f"{place} {gap}")
+        for gap in self._checks.gaps(dict(schema)) if isinstance(schema, Mapping) else ():
+            # What is wrong with the whole of a schema is told without a path.
+            self._warn(f"{place} {gap}" if ": " in gap else f"{place}: {gap}")

@@ -52,7 +52,7 @@ def host_folders(path: Iterable[str] | None = None) -> list[str]:
     return found
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class PluginRoot:
     """The folder `<configuration directory>/plugin-root`, mode 0700.
 
@@ -112,13 +112,19 @@ class PluginRoot:
                 )
         self._link()
 
-    async def pip(self, command: str, *arguments: str) -> str:
-        """Run pip in the root; what it wrote. Raises `InstallFailure` with pip's own reason."""
+    async def pip(
+        self, command: str, *arguments: str, environ: Mapping[str, str] | None = None
+    ) -> str:
+        """Run pip in the root; what it wrote. `environ` is what it is given beside the root's own.
+
+        Raises `InstallFailure` with pip's own reason.
+        """
         argv = [
             *(str(self.python), "-P", "-m", "pip", command),
             *("--no-input", "--disable-pip-version-check", "--no-color"),
         ]
-        status, output = await self.run([*argv, *arguments], self._environ(), self.folder)
+        given = {**self._environ(), **(environ or {})}
+        status, output = await self.run([*argv, *arguments], given, self.folder)
         if status != 0:
             raise InstallFailure(last_words(output))
         return output

@@ -13,6 +13,7 @@ import attrs
 from ahpd.extensions.rows import Rows
 from ahpd.interfaces import Caller
 from ahpd.plugins.cleared import cleared
+from ahpd.plugins.fold import Problem
 from ahpd.plugins.named import Named
 from ahpd.plugins.running import RunningPlugin
 from ahpd.plugins.shown import Shown
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 SCHEME = "x-ahpd-plugins"
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class _Row:
     """What is known of one plugin."""
 
@@ -36,9 +37,16 @@ class _Row:
     named: Named | None = None
     loaded: bool = False
     problem: str | None = None
+    left_out: tuple[str, ...] = ()
+    """The lines that say what of its contribution was left out, as it is shown now."""
     icons: Sequence[State] = ()
     texts: Catalogs = attrs.field(factory=dict)
     secrets: tuple[str, ...] = attrs.field(default=(), repr=False)
+
+    def begin_anew(self) -> None:
+        """It is loaded, reloaded or gone: nothing of what was shown stands."""
+        self.left_out = ()
+        self.shown.begin_anew()
 
 
 class PluginRows:
@@ -82,7 +90,10 @@ class PluginRows:
 
             def data(surface: str, path: str, value: Any) -> None:
                 said = {"surface": surface, "path": path, "value": value}
-                self.rows.say("viewData", said, plugin)
+                row = self._held.get(plugin)
+                if row is not None and row.named is not None:
+                    # What it holds is what late readers are shown; it is not sent again.
+                    self.rows.say("viewData", said, plugin, self._state(plugin, row, row.named))
 
             shown = Shown(plugin, self._now, moved, data, lambda: self._methods(plugin))
             held = self._held[plugin] = _Row(shown)
@@ -107,7 +118,7 @@ class PluginRows:
         """It is about to be loaded: nothing it showed before stands."""
         row = self._row(plugin)
         row.problem = None
-        row.shown.begin_anew()
+        row.begin_anew()
 
     def applied(self, plugin: RunningPlugin) -> None:
         """It is loaded."""
@@ -120,7 +131,7 @@ class PluginRows:
         """It is not loaded, and why."""
         row = self._row(plugin)
         row.loaded, row.problem = False, line
-        row.shown.begin_anew()
+        row.begin_anew()
         row.shown.failed(line)
         self._put(plugin)
 
@@ -129,8 +140,23 @@ class PluginRows:
         row = self._held.get(plugin)
         if row is not None:
             row.loaded = False
-            row.shown.begin_anew()
+            row.begin_anew()
             self._put(plugin)
+
+    def left_out(self, problems: Sequence[Problem]) -> None:
+        """What of what is loaded was left out, all of it: what stands by now is shown no more."""
+        by_plugin: dict[str, list[str]] = {}
+        for problem in problems:
+            by_plugin.setdefault(problem.plugin, []).append(problem.line)
+        for plugin in {*self._held, *by_plugin}:
+            row, now = self._row(plugin), tuple(dict.fromkeys(by_plugin.get(plugin, ())))
+            before, row.left_out = row.left_out, now
+            for line in before:
+                if line not in now:
+                    row.shown.solved(line)
+            for line in now:
+                if line not in before:
+                    row.shown.left_out(line)
 
     def problem(self, plugin: str, line: str) -> None:
         """Something of it was left out; said once while that stays so."""
@@ -167,12 +193,14 @@ class PluginRows:
         listing = row_of(named.result)
         found = listing.found
         secrets = (*row.secrets, *self._unspoken())
-        problem = row.problem or listing.problem
+        # A default that the module alone knows is no option that is missing once it is loaded.
+        working = row.loaded and listing.state == "unconfigured"
+        problem = row.problem or (None if working else listing.problem)
         state: State = {
             "id": plugin,
-            "spec": named.entry.source,
+            "spec": cleared(named.entry.source),
             "name": named.entry.name or plugin,
-            "state": listing.state,
+            "state": "ready" if working else listing.state,
             "loaded": row.loaded,
             "alerts": [
                 {**alert, "text": cleared(alert["text"], secrets)}

@@ -28,7 +28,7 @@ log = Logger(namespace="ahpd.plugin")
 CLOSE_BOUND: Final = 10.0
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class RunningPlugin:
     """A plugin between its `apply` and its last closer."""
 
@@ -41,6 +41,7 @@ class RunningPlugin:
     host: "PluginHost"
     _clock: IReactorTime
     _events: Events
+    _attached: bool = False
     _heard_listening: bool = False
     _started: list[Any] = attrs.field(factory=list)
 
@@ -53,6 +54,8 @@ class RunningPlugin:
 
     def attach(self) -> None:
         """Have its listeners hear what happens from now on."""
+        log.info("plugin {plugin} is loaded: {file}", plugin=self.id, file=self.found.file)
+        self._attached = True
         context = self.host.context
         for event, handlers in self.contribution.listeners.items():
             for handler in handlers:
@@ -95,6 +98,9 @@ class RunningPlugin:
         """It hears nothing more, and what it holds of the host does nothing."""
         self._events.forget(self.id)
         self.host.let_go()
+        if self._attached:
+            self._attached = False
+            log.info("plugin {plugin} is unloaded", plugin=self.id)
 
     async def _bounded(self, what: str, call: Callable[[], Any]) -> None:
         try:

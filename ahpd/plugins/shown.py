@@ -59,6 +59,18 @@ class Shown:
         self.problems.append(line)
         self.alerts.raise_(Alert(level="warning", text=line))
 
+    def left_out(self, line: str) -> None:
+        """Something it registered is not there, as `line` says."""
+        log.warn("plugin {plugin}: {line}", plugin=self._plugin, line=line)
+        self.problems.append(line)
+        self.alerts.raise_(Alert(level="warning", text=line, ref=_about(line)))
+
+    def solved(self, line: str) -> None:
+        """What `line` said is so no more."""
+        if line in self.problems:
+            self.problems.remove(line)
+        self.alerts.clear(_about(line))
+
     def failed(self, line: str) -> None:
         """The line that says why the plugin is not loaded."""
         log.error("{line}", line=line)
@@ -94,8 +106,15 @@ class Shown:
 
     def begin_anew(self) -> None:
         """The plugin is loaded, reloaded or gone: nothing it showed stands."""
+        showed = bool(self.problems or self.views or self.alerts.shown)
         self.problems = []
         self._views.close()
         self._views = self._fresh()
         self.alerts.clear_where("")
-        self._moved()
+        if showed:
+            self._moved()
+
+
+def _about(line: str) -> str:
+    """The ref of what a line says of a registration: the thing that it begins with."""
+    return f"registration:{line.partition(' is left ')[0]}"

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import attrs
 
 from ahpd.config.kinds import describe
+from ahpd.plugins.credentials import Credential, parted
 from ahpd.plugins.failures import InstallFailure
 from ahpd.plugins.specs import is_path
 
@@ -40,6 +41,8 @@ class Wanted:
     specifier: Any = None
     """The versions it may be: a `SpecifierSet`."""
     extras: tuple[str, ...] = ()
+    credential: Credential | None = None
+    """What signs in where a URL leads; its text goes without."""
 
 
 def wanted_of(source: object, base: Path) -> Wanted:
@@ -74,13 +77,13 @@ def _address(text: str) -> Wanted:
         raise _refused(text, "is no address that can be fetched")
     try:
         parts = urlsplit(text)
-        there = bool(parts.hostname)
+        there = bool(parts.hostname) and parts.port != 0  # which may be no number
     except ValueError:
         there = False
-    if scheme in ("git+https", "git+ssh") and there:
-        return Wanted(kind="url", text=text)
-    if scheme == "https" and there and parts.path.lower().endswith(_ARCHIVES):
-        return Wanted(kind="url", text=text)
+    archive = scheme == "https" and there and parts.path.lower().endswith(_ARCHIVES)
+    if archive or (scheme in ("git+https", "git+ssh") and there):
+        address, credential = parted(text)
+        return Wanted(kind="url", text=address, credential=credential)
     raise _refused(text, f"is no address to install from; it is {FORMS}")
 
 

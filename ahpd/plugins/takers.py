@@ -41,6 +41,9 @@ class IRows(Protocol):
     def unloaded(self, plugin: str) -> None:
         """It is not loaded any more."""
 
+    def left_out(self, problems: Sequence[Problem]) -> None:
+        """What of what is loaded was left out, all of it."""
+
     def problem(self, plugin: str, line: str) -> None:
         """Something of it was left out."""
 
@@ -58,6 +61,8 @@ class Outcome:
     moves with them."""
     problems: Mapping[str, str] = attrs.field(factory=dict)
     """Why plugins are not loaded, a line for each."""
+    left_out: Mapping[str, Sequence[str]] = attrs.field(factory=dict)
+    """What of plugins that were loaded is not there, a line for each."""
 
     @property
     def restart(self) -> bool:

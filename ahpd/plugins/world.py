@@ -79,7 +79,7 @@ class HostSide(Protocol):
 Install = Callable[[Any, str], Any]
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class World:
     """What is there of the host by now."""
 
@@ -89,8 +89,8 @@ class World:
     """The built host; there from the moment it listens on."""
     built: HostSide | None = None
     """The same, from the moment it is built: channels may be spoken on."""
-    methods: Callable[[str], Sequence[str]] = lambda plugin: ()
-    """The commands a plugin has, by its id."""
+    registered: dict[str, Mapping[str, Any]] = attrs.field(factory=dict)
+    """The commands each plugin registered, by its id: from its `apply` on."""
     _waiting: list[Callable[[IRecordStore | None], None]] = attrs.field(factory=list)
     _records_known: bool = False
 
@@ -103,8 +103,8 @@ class World:
         return self.side
 
     def methods_of(self, plugin: str) -> Sequence[str]:
-        """The commands a plugin has now."""
-        return self.methods(plugin)
+        """The commands a plugin registered so far: what a button of its views may name."""
+        return tuple(self.registered.get(plugin, ()))
 
     def records_are(self, store: IRecordStore | None) -> None:
         """The record store is known: who waits for it goes on."""

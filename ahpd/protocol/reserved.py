@@ -29,6 +29,8 @@ SUBJECTS: Final = frozenset(
         "role",
         "session",
         "team",
+        "terminal",
+        "trust",
         "tunnel",
         "user",
     }

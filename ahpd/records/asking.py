@@ -127,12 +127,15 @@ def _check_connectors(
     usable = {(row["adapter"], row["id"]): row["owner"] for row in connectors}
     for at, adapter, identifier in named_connectors(schema, config, "params.config"):
         whose = usable.get((adapter, identifier)) if isinstance(identifier, str) else None
-        if whose is None:
-            raise invalid_params(f"{at}: this host has no connector of {adapter} of that id")
         if whose not in (HOST, owner):
+            # One that is somebody else's is not told apart: nobody learns of it by guessing.
             raise invalid_params(
-                f"{at}: names a connector that is neither {owner}'s nor the host's"
+                f"{at}: names no connector of {adapter} that is {_whose(owner)}"
             )
+
+
+def _whose(owner: str) -> str:
+    return "the host's" if owner == HOST else f"{owner}'s or the host's"
 
 
 def named_connectors(

@@ -75,7 +75,7 @@ OPERATIONS: Final = (
 )
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Held:
     """A record while a host runs."""
 

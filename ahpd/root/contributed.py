@@ -30,6 +30,7 @@ class ContributedConfig:
         self._items: Mapping[str, Owned] = {}
         self._pages = Pages()
         self._host = HostValues()
+        self._report: Callable[[str, str], None] = _logged
         self._set: set[str] = set()
         """The keys a client set: what it set stays, whoever declares the key."""
 
@@ -38,10 +39,13 @@ class ContributedConfig:
         values: Mapping[str, Any] = self._store.state(ROOT)["config"]["values"]
         return values
 
-    def providers(self, items: Mapping[str, Owned]) -> None:
+    def providers(
+        self, items: Mapping[str, Owned], report: Callable[[str, str], None] | None = None
+    ) -> None:
         """See `RootService.contributed_configuration`."""
-        self._items = dict(items)
+        self._items, self._report = dict(items), report or _logged
         self._declare(lambda: None)
+        self._report = _logged
 
     def host_values(self, source: str, values: Mapping[str, HostValue], pushed: Pushed) -> None:
         """See `RootService.host_values`."""
@@ -79,7 +83,7 @@ class ContributedConfig:
         self._pages = pages_of(self._items, own.keys() | self._host.schemas().keys())
         for problem in self._pages.problems:
             if problem not in reported:
-                log.warn("{problem}", problem=problem)
+                self._report(*problem)
         self._show_schema()
         self.set_meta({PAGES: list(self._pages.pages) or None})
         # Behind what is on its way: what a client just set is not to be undone.
@@ -118,3 +122,7 @@ class ContributedConfig:
     def _say(self, values: Mapping[str, Any], *, replace: bool = False) -> None:
         action: Action = {"type": "root/configChanged", "config": dict(values)}
         self._store.dispatch(ROOT, {**action, "replace": True} if replace else action)
+
+
+def _logged(plugin: str, line: str) -> None:
+    log.warn("the plugin {plugin}: {line}", plugin=plugin, line=line)

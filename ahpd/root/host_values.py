@@ -7,7 +7,7 @@ answers what is said in its place. Source: PLUGINS.txt, "Operating plugins" (`pl
 
 from collections.abc import Awaitable, Callable, Mapping
 from inspect import isawaitable
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
@@ -22,6 +22,27 @@ class HostValue:
 
     schema: State
     value: Any
+
+
+#: Begins the keys of plugins' options: what a client sends for one may be a credential.
+PLUGINS: Final = "plugins."
+_SET: Final = "<set>"
+
+
+def shown_refused(action: Action) -> Action:
+    """A client's action as it is shown where it was refused.
+
+    That goes to everybody who watches and is held for those who come back, so the options of
+    plugins in it are not: nobody has said yet which of them are credentials.
+    """
+    config = action.get("config")
+    if action.get("type") != "root/configChanged" or not isinstance(config, Mapping):
+        return action
+    return {**action, "config": {key: _SET if _is_plugins(key) else config[key] for key in config}}
+
+
+def _is_plugins(key: object) -> bool:
+    return isinstance(key, str) and key.startswith(PLUGINS)
 
 
 #: A client sent `value` for `key`: answers, or awaits, what is said in its place. Raises `Refusal`.
@@ -70,12 +91,17 @@ class HostValues:
         """A client's `root/configChanged` as it is to be said: the values here are the host's.
 
         `held` are the values now. Whoever has a key that differs is asked about it, in order, and
-        what one refuses is refused whole. With `replace` the host's own stay, sent or not.
+        what one refuses is refused whole, and so is a plugin's key that nobody has. With `replace`
+        the host's own stay, sent or not, and such a key is left out.
         """
         config: Mapping[str, Any] = action["config"]
         own = self.values()
         asked = {key: config[key] for key in own if key in config and config[key] != held.get(key)}
-        kept = dict(config)
+        unknown = [key for key in config if _is_plugins(key) and key not in own]
+        if unknown and not action.get("replace"):
+            # It would be shown to everybody as it was sent.
+            raise Refusal(f"config.{unknown[0][:100]}: there is no such plugin here")
+        kept = {key: value for key, value in config.items() if key not in unknown}
         if action.get("replace"):
             kept.update({key: held.get(key, value) for key, value in own.items()})
         if not asked:

@@ -29,8 +29,8 @@ class Pages:
     """What is held where nothing is set, by key."""
     pages: Sequence[State] = ()
     """`{provider, title, description, settings, configurationFile?}` of each provider."""
-    problems: Sequence[str] = ()
-    """What of them was left out, and why, in one line each."""
+    problems: Sequence[tuple[str, str]] = ()
+    """What of them was left out, and why: the plugin's id, and a line."""
 
 
 def pages_of(items: Mapping[str, Owned], declared: Collection[str]) -> Pages:
@@ -42,19 +42,19 @@ def pages_of(items: Mapping[str, Owned], declared: Collection[str]) -> Pages:
     owners: dict[str, str] = {}
     defaults: dict[str, Any] = {}
     pages: list[State] = []
-    problems: list[str] = []
+    problems: list[tuple[str, str]] = []
     for provider, owned in items.items():
         given: ProviderConfiguration = owned.value
         for key, schema in given.properties.items():
-            at = f"the plugin {owned.plugin}: {provider}'s setting {key}"
+            at = f"{provider}'s setting {key}"
             if key in declared or key in owners:
                 by = f"{owners[key]}'s configuration" if key in owners else "this host"
-                problems.append(f"{at} is left out: {by} declares it already")
+                problems.append((owned.plugin, f"{at} is left out: {by} declares it already"))
                 continue
             try:
                 check(schema, ConfigPropertySchema, at=key)
             except ShapeError as wrong:
-                problems.append(f"{at} is left out: {wrong}")
+                problems.append((owned.plugin, f"{at} is left out: {wrong}"))
                 continue
             owners[key] = provider
             properties[key] = dict(schema)

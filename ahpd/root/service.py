@@ -63,12 +63,15 @@ class RootService:
         """Whether a window turned canvases on."""
         return self.values().get(CANVASES) is True
 
-    def contributed_configuration(self, items: Mapping[str, Owned]) -> None:
+    def contributed_configuration(
+        self, items: Mapping[str, Owned], report: Callable[[str, str], None] | None = None
+    ) -> None:
         """The settings of providers (`ProviderConfiguration`) that plugins contribute, all of them.
 
-        Each property joins the schema, its default held where nothing is set.
+        Each property joins the schema, its default held where nothing is set. `report` is told of
+        one that is left out: the plugin's id, and a line.
         """
-        self._contributed.providers(items)
+        self._contributed.providers(items, report)
 
     def host_values(
         self, source: str, values: Mapping[str, HostValue], pushed: Pushed = read_only

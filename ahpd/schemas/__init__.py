@@ -7,7 +7,7 @@ from ahpd.schemas.forms import form_of
 from ahpd.schemas.gaps import gaps
 from ahpd.schemas.marked_fields import secret_paths, write_only_paths
 from ahpd.schemas.marks import SET, hidden, restored, secrets_in, unmarked
-from ahpd.schemas.references import is_reference
+from ahpd.schemas.references import is_reference, texts_read
 from ahpd.schemas.striking import struck
 from ahpd.schemas.vaulted import Unread, Vaulted, prefix
 
@@ -28,6 +28,7 @@ __all__ = [
     "secret_paths",
     "secrets_in",
     "struck",
+    "texts_read",
     "unknown_keys",
     "unmarked",
     "write_only_paths",

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from ahpd.schemas.documents import Unknown, of_key, parts
 from ahpd.schemas.failures import BrokenSchema, Misfit
+from ahpd.schemas.plainly import plainly_fits
 from ahpd.schemas.references import is_reference
 from ahpd.schemas.validators import errors_of
 from ahpd.schemas.words import first, words
@@ -31,7 +32,7 @@ def check_value(
     fit (`<at>.command must be text`), `BrokenSchema` where the schema is none. The schema is
     not changed in place afterwards: a validator is kept for it.
     """
-    if value == {} and asks_nothing_of_none(schema):
+    if (value == {} and asks_nothing_of_none(schema)) or plainly_fits(schema, value):
         return
     # The whole of it is never a reference: it would be read as a text.
     references = references and not is_reference(value)

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import unquote
 
+from ahpd.schemas.expressions import OutOfTime, found_in
+
 #: Keywords whose value is one schema for the same value, and whose value is a list of them.
 _ONE: Final = ("if", "then", "else")
 _SEVERAL: Final = ("allOf", "anyOf", "oneOf")
@@ -119,8 +121,8 @@ def _said(part: Mapping[str, Any], *keywords: str) -> Iterator[Any]:
 
 def _fits(pattern: Any, key: str) -> bool:
     try:
-        return bool(re.search(pattern, key))
-    except (re.error, TypeError):
+        return found_in(pattern, key)
+    except (re.error, TypeError, OutOfTime):
         # A pattern nobody can read may mean this key: what it says is not ignored.
         return True
 

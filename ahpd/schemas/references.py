@@ -5,7 +5,7 @@ Source: PLUGINS.txt, "Naming a secret instead of holding one", `x-ahpd-agents`. 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from ahpd.interfaces.vault import SecretFailure
@@ -41,3 +41,16 @@ def is_reference(value: object) -> bool:
     except SecretFailure:
         return False
     return True
+
+
+def texts_read(named: Any, read: Any) -> Iterator[str]:
+    """Every text of `read` that stands where `named` has a reference: nobody else is to see it."""
+    if is_reference(named):
+        if isinstance(read, str):
+            yield read
+    elif isinstance(named, Mapping) and isinstance(read, Mapping):
+        for key in named.keys() & read.keys():
+            yield from texts_read(named[key], read[key])
+    elif isinstance(named, list) and isinstance(read, list):
+        for one, other in zip(named, read, strict=False):
+            yield from texts_read(one, other)

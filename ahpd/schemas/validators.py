@@ -11,6 +11,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from ahpd.schemas.documents import plain
+from ahpd.schemas.expressions import (
+    KEYWORDS,
+    OutOfTime,
+    are_known_plain,
+    patience,
+    unevaluated,
+)
 from ahpd.schemas.failures import BrokenSchema, Misfit
 from ahpd.schemas.references import is_reference
 
@@ -58,20 +65,25 @@ def errors_of(
     try:
         validator = _VALIDATORS.of(schema, references)
         plain_value = plain(value)
-    except BrokenSchema:
-        raise BrokenSchema(_broken(at)) from None
+    except BrokenSchema as broken:
+        raise BrokenSchema(_broken(at, str(broken))) from None
     except RecursionError:
         raise Misfit(f"{at or 'it'} is nested too deeply") from None
     try:
-        yield from validator.iter_errors(plain_value)
+        with patience():
+            yield from validator.iter_errors(plain_value)
+    except OutOfTime:
+        raise Misfit(f"{at or 'it'} takes too long to be held to its schema") from None
     except RecursionError:
         raise Misfit(f"{at or 'it'} is nested too deeply, or its schema has no end") from None
     except (Unresolvable, re.error):
         raise BrokenSchema(_broken(at)) from None
 
 
-def _broken(at: str) -> str:
-    return f"{at or 'it'} cannot be checked: its schema is not a JSON Schema that can be read"
+def _broken(at: str, place: str = "") -> str:
+    """`place` is where in the schema it cannot be read, empty where nobody can tell."""
+    words = f"{at or 'it'} cannot be checked: its schema is not a JSON Schema that can be read"
+    return f"{words}, at {place}" if place else words
 
 
 def _made(schema: Mapping[str, Any], references: bool) -> Any:
@@ -90,14 +102,26 @@ def _made(schema: Mapping[str, Any], references: bool) -> Any:
         document = plain(schema)
         kind: Any = validator_for(document, default=Draft202012Validator)
         kind.check_schema(document)
-    except (SchemaError, UnknownType, Unresolvable, re.error, RecursionError, TypeError):
+    except SchemaError as wrong:
+        raise BrokenSchema(".".join(map(str, wrong.absolute_path))) from None
+    except (UnknownType, Unresolvable, re.error, RecursionError, TypeError):
         raise BrokenSchema from None
+    if not are_known_plain(document):
+        raise BrokenSchema
+    kind = extend(kind, _bounded(kind.VALIDATORS))  # type: ignore[no-untyped-call]
     if references:
         kind = extend(  # type: ignore[no-untyped-call]
             kind, {word: _passing(check) for word, check in kind.VALIDATORS.items()}
         )
     # The registry is given, because the default one fetches what a schema refers to.
     return kind(document, registry=EMPTY_REGISTRY)
+
+
+def _bounded(checks: Mapping[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
+    """The keywords that try expressions, so that none takes longer than it may."""
+    bounded = {word: check for word, check in KEYWORDS.items() if word in checks}
+    word = "unevaluatedProperties"
+    return {**bounded, **({word: unevaluated(checks[word])} if word in checks else {})}
 
 
 def _passing(check: Callable[..., Any]) -> Callable[..., Any]:

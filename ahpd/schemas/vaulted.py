@@ -6,7 +6,7 @@ The secret of its field is kept as `<owner>:<subject>/<id>/<field>`: `host:conne
 "An engine of your own", `x-ahpd-agents`, `x-ahpd-connectors`.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from ahpd.interfaces.vault import ISecrets, SecretFailure
@@ -46,11 +46,20 @@ def prefix(owner: str, subject: str, identifier: str) -> str:
 
 
 class Vaulted:
-    """Moves the secrets of records into the vault, and reads them back."""
+    """Moves the secrets of records into the vault, and reads them back.
 
-    def __init__(self, secrets: ISecrets, environ: Mapping[str, str]) -> None:
+    `known` is told of each variable that is read, as `Secrets` tells of what the vault holds.
+    """
+
+    def __init__(
+        self,
+        secrets: ISecrets,
+        environ: Mapping[str, str],
+        known: Callable[[str], object] = lambda value: None,
+    ) -> None:
         self._secrets = secrets
         self._environ = environ
+        self._known = known
 
     async def moved(
         self,
@@ -144,6 +153,7 @@ class Vaulted:
         value = self._environ.get(name)
         if not value:
             raise SecretFailure(f"the environment holds no {name}")
+        self._known(value)
         return value
 
     async def forget(self, config: Mapping[str, Any], *, under: str | None = None) -> None:

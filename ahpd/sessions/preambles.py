@@ -15,6 +15,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from ahpd.interfaces import Owned, PreambleAsk
+from ahpd.protocol.read_only import read_only
 from ahpd.protocol.text import plain
 from ahpd.sessions.chat_creation import ChatCreation, Planned
 
@@ -49,8 +50,10 @@ class Preambles:
         ask = PreambleAsk(
             session=session.uri,
             chat=state["resource"],
-            origin=None if planned.params.get("source") is None else plain(planned.made.origin),
-            chats=plain(list(session.state["chats"])),
+            origin=None
+            if planned.params.get("source") is None
+            else read_only(plain(planned.made.origin)),
+            chats=read_only(plain(list(session.state["chats"]))),
         )
         asking = [Deferred.fromCoroutine(self._one(owned, ask)) for owned in self._held]
         told = [await each for each in asking]

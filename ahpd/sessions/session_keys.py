@@ -6,7 +6,7 @@ values it was made with, whether or not what declared them is still there. Sourc
 "A contributed setting can be a question".
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Final
 
 from twisted.logger import Logger
@@ -34,8 +34,11 @@ class SessionKeys:
         """What each declares (schema: SessionConfigPropertySchema), by key."""
         return self._properties
 
-    def contributed(self, items: Mapping[str, Owned]) -> None:
-        """All there are from now on: `SessionConfigKey` by key. One that is none is left out."""
+    def contributed(
+        self, items: Mapping[str, Owned], report: Callable[[str, str], None] | None = None
+    ) -> None:
+        """All there are from now on: `SessionConfigKey` by key. One that is none is left out, and
+        `report` told of it: the plugin's id, and a line."""
         held: dict[str, Owned] = {}
         properties: dict[str, State] = {}
         for name, owned in items.items():
@@ -45,8 +48,8 @@ class SessionKeys:
                 continue
             problem = self._problem(name, owned.value)
             if problem is not None:
-                words = "the plugin {plugin}: the session setting {key} is left out: {problem}"
-                log.error(words, plugin=owned.plugin, key=name, problem=problem)
+                line = f"the session setting {name} is left out: {problem}"
+                (report or _logged)(owned.plugin, line)
                 continue
             held[name], properties[name] = owned, _property(owned.value)
         self._held, self._properties = held, properties
@@ -75,3 +78,7 @@ def _property(key: SessionConfigKey) -> State:
     if key.completer is not None:
         shown[_DYNAMIC] = True
     return shown
+
+
+def _logged(plugin: str, line: str) -> None:
+    log.error("the plugin {plugin}: {line}", plugin=plugin, line=line)

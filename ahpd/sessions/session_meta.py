@@ -47,13 +47,16 @@ class SessionMeta:
         self._reported: set[str] = set()
         self._telling: IDelayedCall | None = None
 
-    def contributed(self, items: Mapping[str, Owned]) -> None:
-        """All there are from now on, by key. One this host writes itself is left out."""
+    def contributed(
+        self, items: Mapping[str, Owned], report: Callable[[str, str], None] | None = None
+    ) -> None:
+        """All there are from now on, by key. One this host writes itself is left out, and `report`
+        told of it: the plugin's id, and a line."""
         held: dict[str, Owned] = {}
         for key, owned in items.items():
             if key in HOST_META:
-                words = "the plugin {plugin}: the session meta {key} is left out: it is this host's"
-                log.error(words, plugin=owned.plugin, key=key)
+                line = f"the session meta {key} is left out: it is this host's"
+                (report or _logged)(owned.plugin, line)
             else:
                 held[key] = owned
         self._held = held
@@ -147,3 +150,7 @@ def refresh_meta(world: Surroundings, session: Session) -> None:
     if wanted != held:
         action: State = {"type": "session/metaChanged"}
         session.say({**action, "_meta": wanted} if wanted else action)
+
+
+def _logged(plugin: str, line: str) -> None:
+    log.error("the plugin {plugin}: {line}", plugin=plugin, line=line)

@@ -47,7 +47,7 @@ _STAMPED: Final = frozenset({"chat/toolCallStart", "chat/toolCallDelta", "chat/t
 _LETS_RUN: Final = frozenset({"chat/toolCallReady", "chat/toolCallConfirmed"})
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class _Running:
     """A worker whose turn runs, and the turn whose call spawned it."""
 

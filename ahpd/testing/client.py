@@ -23,6 +23,7 @@ from ahpd.protocol.text import plain
 from ahpd.protocol.uris import ROOT, ChannelKind, canonical, kind_of
 from ahpd.testing.differences import first_difference
 from ahpd.testing.frames import FrameChecker
+from ahpd.testing.planted import leak
 from ahpd.testing.scrollback import holds_more, scrollback_excess, terminal_difference
 from ahpd.wire.codec import Frame, decode, encode
 from ahpd.wire.jsonrpc import Response
@@ -124,6 +125,8 @@ class ProbeClient(Client):
 
     def link_reads(self, link: Link, data: bytes) -> None:
         """Check what came in."""
+        if (said := leak(data)) is not None:
+            self._fail(f"the host sent a planted secret: ...{said}...")
         try:
             message = decode(data)
         except ValueError as error:

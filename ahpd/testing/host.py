@@ -24,7 +24,9 @@ from ahpd.interfaces import IAccess, IAgent, IJudge, ISessionStore, ITerminals
 from ahpd.testing.agents import ScriptedAgent
 from ahpd.testing.client import ProbeClient
 from ahpd.testing.frames import FrameChecker
+from ahpd.testing.planted import STRUCK, check_silent
 from ahpd.transports.memory import Link, pair
+from ahpd.wire.codec import encode
 
 T = TypeVar("T")
 
@@ -39,7 +41,8 @@ class MemoryHost:
     in `kept` where a test gives a store. A host that begins on what another one left is
     given its `kept`, a `clock` that shows no earlier time than its, and the same `ids`. It
     opens terminals where it is given what starts their programs (`ScriptedTerminals`), and
-    serves the schemes of `resources` alone, so that no test touches this machine's files.
+    serves the schemes of `resources` alone, so that no test touches this machine's files; where
+    none are given, a plugin may take that port over.
     `judge` answers questions about calls before people do; `access` says who may do what under
     `x-` names. `plugins` are applied before the host is built, as a process does; commands that
     change the list are served where there is a `config_directory`, and read its `config.yaml`.
@@ -74,8 +77,10 @@ class MemoryHost:
 
         #: The plugins' side of the host.
         self.side = make_plugin_side(made, self.clock, now=now, environ=environ or {})
+        STRUCK.add(self.side.unspoken)
         if plugins:
             self.run(self.side.plugins.load_first(made.plugins))
+        files = self.side.plugins.folded.port("resources")
         self.host: Host = make_host(
             made,
             self.clock,
@@ -84,7 +89,7 @@ class MemoryHost:
             ids=self.ids,
             kept=kept,
             terminals=terminals,
-            resources={} if resources is None else resources,
+            resources={} if resources is None and files is None else resources,
             judge=judge,
             access=access,
             plugins=self.side,
@@ -155,6 +160,8 @@ class MemoryHost:
     def check(self) -> None:
         """Raise `AssertionError` where a frame or a state was not what it has to be."""
         self.settle()
+        for channel in self.store.open_channels():
+            check_silent(encode(self.store.state(channel)), f"the state of {channel}")
         for probe in self.clients:
             probe.check()
             if not probe.connected:

@@ -136,7 +136,7 @@ class RecordingPluginHost(PluginHost):
         )
         self._world = world = self._side.world
         around = attrs.evolve(self._side.loader.made.around, say=self.said.append, host_name="here")
-        self._row = Shown(plugin, self._now, _nothing, _nothing, lambda: world.methods(plugin))
+        self._row = Shown(plugin, self._now, _nothing, _nothing, lambda: world.methods_of(plugin))
         registrar = Registrar(
             self.contribution,
             self._side.loader.made.checks,
@@ -181,7 +181,7 @@ class RecordingPluginHost(PluginHost):
         # The host is built: what it keeps and what it serves is there from now on.
         self._world.records_are(MemoryRecordStore())
         self._world.built = self.asked
-        self._world.methods = lambda plugin: tuple(self.contribution.methods)
+        self._world.registered[self.id] = self.contribution.methods
 
     async def listening(self, **payload: Any) -> None:
         """The host listens: the plugin is told, and its services start."""

@@ -19,6 +19,7 @@ from ahpd.interfaces import (
     ToolEffects,
     ToolFailure,
 )
+from ahpd.interfaces.extensions import RAISED
 from ahpd.protocol import State
 from ahpd.protocol.check import ShapeError, check_strict
 from ahpd.protocol.errors import shortened
@@ -221,7 +222,7 @@ class ToolRegistry:
             return failed(f"It could not be saved: {failure}")
         except CancelledError:
             raise
-        except Exception as broken:
+        except RAISED as broken:
             _log(name, context, broken)
             return failed(f"The tool {shortened(str(name))} failed; the host's log says why.")
 
@@ -243,7 +244,7 @@ def _definition(tool: HostTool, session: str, config: Mapping[str, Any]) -> Stat
         return None
 
 
-def _log(name: Any, context: ToolCallContext, broken: Exception) -> None:
+def _log(name: Any, context: ToolCallContext, broken: BaseException) -> None:
     # The words of what a tool raised are its own, and may be as long as what it was given.
     words = str(broken) if isinstance(broken, ShapeError) else shortened(str(broken))
     log.error(

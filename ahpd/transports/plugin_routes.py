@@ -15,6 +15,7 @@ from twisted.web.iweb import IRequest
 from twisted.web.resource import IResource
 
 from ahpd.interfaces import Owned, Request, Response, RouteHandler, text_response
+from ahpd.interfaces.extensions import RAISED
 from ahpd.transports.http import Router, not_found
 
 log = Logger()
@@ -22,7 +23,7 @@ log = Logger()
 PREFIX: Final = "/plugins"
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class _Served:
     """One plugin's route, and the requests its handler is at."""
 
@@ -92,7 +93,7 @@ async def _answered(plugin: str, handler: RouteHandler, request: IRequest) -> Re
             raise TypeError(f"a handler answers a Response, found {type(answer).__name__}")
     except CancelledError:
         raise
-    except Exception:
+    except RAISED:
         log.failure("plugin {plugin}: its route failed", plugin=plugin)
         return text_response(500, "the plugin that serves this failed")
     return answer

@@ -21,7 +21,7 @@ from ahpd.interfaces import (
     TunnelReport,
 )
 from ahpd.protocol import State
-from ahpd.schemas import Misfit, secrets_in
+from ahpd.schemas import Misfit, secrets_in, texts_read
 from ahpd.tunnels.asking import Asking, Reporter
 from ahpd.tunnels.live import Live, Started
 from ahpd.tunnels.records import COLLECTION, OPTIONS, with_settings, wrong_record
@@ -194,7 +194,7 @@ class Tunnels:
         """A tunnel as its kind is handed it, with `settings` or its own. Raises `Problem`."""
         named = live.settings if settings is None else settings
         read = await self._settings.read(kind.schema, named)
-        live.secrets.update(secrets_in(kind.schema, read))
+        live.secrets.update(secrets_in(kind.schema, read), texts_read(named, read))
         record = live.record
         return Tunnel(
             id=live.id,

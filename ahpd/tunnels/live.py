@@ -17,7 +17,7 @@ ERROR: Final = "error"
 _LONGEST_URL: Final = 2048
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Started:
     """A tunnel that its kind forwards."""
 

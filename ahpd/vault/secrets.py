@@ -1,6 +1,6 @@
 """The host's reading of its vault: what a name means is decided before the vault is asked."""
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from inspect import isawaitable
 from typing import Any
 
@@ -16,11 +16,15 @@ class Secrets:
     """Reads and keeps secrets in a vault; `None` is a host that has none.
 
     A vault may be a plugin's: what it raises beside `SecretFailure` is not repeated, because
-    nobody knows what its words hold.
+    nobody knows what its words hold. `known` is told of each value that is read or kept, for
+    whoever keeps it out of what is said; it is told before the value goes anywhere else.
     """
 
-    def __init__(self, vault: IVault | None) -> None:
+    def __init__(
+        self, vault: IVault | None, known: Callable[[str], object] = lambda value: None
+    ) -> None:
         self._vault = vault
+        self._known = known
 
     async def read(self, name: str, *, team: str | None = None, owner: str | None = None) -> str:
         """See `ISecrets`. A name out of scope never reaches the vault."""
@@ -33,12 +37,14 @@ class Secrets:
             raise SecretFailure(f"the vault holds no {name}")
         if not isinstance(value, str):
             raise SecretFailure(f"{name} cannot be read: the vault answered no text")
+        self._known(value)
         return value
 
     async def keep(self, name: str, value: str) -> None:
         """See `ISecrets`."""
         parse(name)
         check_text(name, value)
+        self._known(value)
         vault = self._there(name, "kept")
         await _asked(lambda: vault.set(name, value), name, "kept")
 

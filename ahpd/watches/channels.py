@@ -38,7 +38,7 @@ GRACE: Final = 30.0
 MOST_WATCHES: Final = 512
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class _Watch:
     """A watch that is attached."""
 

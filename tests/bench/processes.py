@@ -33,7 +33,8 @@ class Program:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
-            env={**os.environ, "PYTHONPATH": str(ROOT), **(env or {})},
+            # What is timed runs from bytecode, whatever the shell has a developer's runs write.
+            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "", **(env or {})},
             cwd=cwd,
         )
 

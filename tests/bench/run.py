@@ -22,6 +22,7 @@ import bench_agents
 import bench_delta
 import bench_fanout
 import bench_latency
+import bench_plugins
 import bench_replay
 import bench_resources
 import bench_sessions
@@ -47,6 +48,7 @@ BENCHES: tuple[ModuleType, ...] = (
     bench_terminals,
     bench_resources,
     bench_agents,
+    bench_plugins,
 )
 
 

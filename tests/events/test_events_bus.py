@@ -141,6 +141,24 @@ def test_what_a_listener_of_the_log_logs_does_not_come_back_to_it(events, clock)
     assert heard == ["once"]
 
 
+def test_what_others_log_meanwhile_reaches_a_listener_of_the_log_that_waits(events, clock):
+    heard, waiting = [], Deferred()
+
+    async def hear(payload):
+        heard.append(payload["line"])
+        if len(heard) == 1:
+            await waiting
+            events.emit("log", {"line": "its own"})
+
+    events.listen("log", Listener("a", hear))
+    events.emit("log", {"line": "first"})
+    clock.advance(0)
+    events.emit("log", {"line": "another's"})
+    waiting.callback(None)
+    clock.advance(0)
+    assert heard == ["first", "another's"]
+
+
 def test_what_nobody_listens_to_costs_no_payload_and_no_turn(clock):
     prepared = []
     events = Events(clock, lambda payload: prepared.append(payload) or payload)

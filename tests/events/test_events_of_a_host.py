@@ -2,6 +2,8 @@
 
 import pytest
 
+from ahpd.app.observed import HeardLog
+from ahpd.daemon.log import log_line
 from ahpd.events.bus import Listener
 from ahpd.extensions.access import OpenAccess
 from ahpd.interfaces import EVENTS, AgentAbilities, AgentFailure
@@ -618,6 +620,18 @@ def test_a_token_that_is_lent_is_told_of_without_it(make):
         host.run(ada.request("authenticate", channel=ROOT, resource="https://no", token="x"))
     assert heard == [("authenticated", {"client": "ada", "resource": resource})]
     host.stop()
+
+
+def test_each_line_the_log_has_is_told_of_while_the_host_runs(host):
+    log = HeardLog(host.host.plugins.events, host.clock, log_line(()))
+    log.startService()
+    heard = listen(host, "log")
+    host.connect("ada")
+    assert any("ada" in payload["line"] and " info " in payload["line"] for _, payload in heard)
+    count = len(heard)
+    log.stopService()
+    host.connect("bob")
+    assert len(heard) == count
 
 
 def test_a_subscriber_that_is_no_client_opens_nothing(host):

@@ -65,7 +65,7 @@ def test_a_line_is_the_one_the_daemon_logs_without_its_secrets(events, clock, ob
 
 def test_no_line_is_made_while_nobody_listens(events, clock, observe):
     made = []
-    observe(lambda event: made.append(event))
+    observe(made.append)
     log.info("one")
     assert made == []
     listen(events)

@@ -33,9 +33,7 @@ class Heard:
         # A stop that named it may be said by now, and stopped nothing: another was the one that ran.
         kind = "chat/turnResume" if resumed else "chat/turnStarted"
         [*_, start] = [
-            each
-            for each in self._said(chat)
-            if each["type"] == kind and each["turnId"] == turn_id
+            each for each in self._said(chat) if each["type"] == kind and each["turnId"] == turn_id
         ]
         assert start.get("queuedMessageId") == queued
         if not resumed:
@@ -163,7 +161,8 @@ def test_each_turn_is_told_of_by_both_its_ends(sessions_host, seed, nested):
             host.stop(chat, running["id"])
         host.clock.advance(6)
     held = host.service.find_chat(chat)
-    host.wait(host.service.drain())  # what lost its place to a turn that was refused runs until here
+    # What lost its place to a turn that was refused runs until the host goes.
+    host.wait(host.service.drain())
     assert not +heard.running, "a turn that ended was told of by its start alone"
     assert heard.starts
     # One that was stopped while its start was being said was handed to nobody.

@@ -6,6 +6,7 @@ import pytest
 import yaml
 from zope.interface import implementer
 
+from ahpd.client.failures import ActionRefused
 from ahpd.config.plugins_file import PluginsFile
 from ahpd.interfaces import IAccess, Reader, RpcError
 from ahpd.protocol.uris import ROOT
@@ -111,6 +112,10 @@ class Hosted:
         self.probe = self.host.connect("ada", ROOT, PLUGINS, foreign=True)
         return self
 
+    def run_programs_by(self, runs):
+        """Have `runs` stand in place of what runs pip."""
+        self.host.side.root.root.run = runs
+
     def ask(self, command, probe=None, **params):
         """Send `x-ahpd/plugins/<command>`; its result."""
         return self.call(f"x-ahpd/plugins/{command}", probe, **params)
@@ -122,7 +127,9 @@ class Hosted:
 
     def module(self, plugin):
         """The module of a plugin that runs."""
-        return self.plugins.running_plugins[plugin].imported.module
+        running = self.plugins.running_plugins
+        assert plugin in running, [row.get("problem") for row in self.rows().values()]
+        return running[plugin].imported.module
 
     # -- what clients see -------------------------------------------------------------------
 
@@ -151,12 +158,14 @@ class Hosted:
             self.ask(command, probe, **params)
         return refused.value.code, refused.value.message
 
-    def push(self, **config):
-        """Dispatch `root/configChanged`; the words of its refusal, or None."""
-        said = self.host.run(
-            self.probe.perform(ROOT, {"type": "root/configChanged", "config": config})
-        )
-        return said
+    def push(self, plugin, value):
+        """Send a plugin's options through the root's configuration: its refusal, or None."""
+        action = {"type": "root/configChanged", "config": {f"plugins.{plugin}": value}}
+        try:
+            self.host.run(self.probe.perform(ROOT, action))
+        except ActionRefused as refused:
+            return refused.envelope.rejection
+        return None
 
     def stop(self):
         for host in self._hosts:

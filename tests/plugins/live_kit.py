@@ -12,9 +12,9 @@ from ahpd.plugins.host import Surroundings
 from ahpd.plugins.late import Collections
 from ahpd.plugins.live import Plugins
 from ahpd.plugins.loading import Loader
-from ahpd.protocol.read_only import read_only
 from ahpd.plugins.registering import Checks
 from ahpd.plugins.world import World
+from ahpd.protocol.read_only import read_only
 from ahpd.record_store.memory import MemoryRecordStore
 from ahpd.schemas import gaps
 from ahpd.vault import MemoryVault, Secrets
@@ -124,6 +124,11 @@ class LiveKit:
     def problem(self, plugin, line):
         self.problems.append((plugin, line))
 
+    def left_out(self, problems):
+        for problem in problems:
+            if (problem.plugin, problem.line) not in self.problems:
+                self.problems.append((problem.plugin, problem.line))
+
     # -- what the host takes (Takers) ---------------------------------------------------------
 
     async def take(self, folded):
@@ -148,6 +153,12 @@ class LiveKit:
         self.plugins.host(self, listened)
         self.plugins.startService()
         await self.run(self.begun())
+
+    def forget(self):
+        """Leave nothing of what is loaded to the next test."""
+        for plugin in self.plugins.running_plugins.values():
+            if plugin.imported is not None:
+                self.loader.forget(plugin)
 
     async def begun(self):
         """Wait until every plugin knows that the host listens."""

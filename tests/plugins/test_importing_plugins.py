@@ -204,12 +204,12 @@ def test_what_failed_is_let_go_of(tmp_path):
     gone = weakref.ref(held.pop())
     gc.collect()
     assert gone() is None
-    assert caught.value.why.endswith("ValueError")
+    assert caught.value.why.endswith("cannot be imported: ValueError (notes.py:4)")
 
 
 def test_a_module_that_failed_may_be_mended_within_the_same_second(tmp_path):
     found = notes(tmp_path, "from . import helper\n" + APPLY, helper="raise ValueError(1)\n")
-    assert refused(found).endswith("ValueError: 1")
+    assert refused(found).endswith("ValueError: 1 (helper.py:1)")
     changed_in_place(found.folder / "helper.py", "answer = 3")
     imported = import_plugin(found)
     assert imported.module.helper.answer == 3

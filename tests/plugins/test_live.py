@@ -6,13 +6,13 @@ import weakref
 
 import attrs
 import pytest
-from tests.plugins.live_kit import LiveKit
 from pytest_twisted import ensureDeferred
 from twisted.internet.defer import Deferred
 
 from ahpd.interfaces import PluginError, SecretFailure
 from ahpd.plugins.fold import TwoAgents
 from ahpd.plugins.loading import APPLY_BOUND
+from tests.plugins.live_kit import LiveKit
 
 #: A plugin that writes down what happens to it, in a list the test reads.
 DIARY = """
@@ -47,7 +47,9 @@ DIARY = """
 
 @pytest.fixture
 def kit(tmp_path):
-    return LiveKit(tmp_path, **{"host:stripe": "sk-hunter2-hunter2"})
+    made = LiveKit(tmp_path, **{"host:stripe": "sk-hunter2-hunter2"})
+    yield made
+    made.forget()
 
 
 def module_of(kit, plugin):
@@ -170,6 +172,7 @@ async def test_what_holds_a_port_or_a_scheme_waits_for_the_next_start(kit, holdi
     ):
         assert (await kit.run(change())).restart
         assert kit.plugins.running_plugins["holder"] is held
+    kit.forget()
     late = LiveKit(kit.folder)
     await late.start()
     outcome = await late.run(late.plugins.apply([entry]))

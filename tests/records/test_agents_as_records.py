@@ -238,10 +238,10 @@ def test_connectors_that_a_record_names_are_there_and_its_owners_to_use():
     desk.put(config={"logins": ["work"], "mail": "post"})
     desk.put("hers", owner="user:ada", config={"logins": ["work", "ada"]})
     for owner, config, words in (
-        ("host", {"logins": ["work", "gone"]}, "params.config.logins[1]: this host has no"),
-        ("host", {"mail": "work"}, "params.config.mail: this host has no connector of mail"),
-        ("host", {"logins": ["ada"]}, "params.config.logins[0]: names a connector that is neither"),
-        ("user:bob", {"logins": ["ada"]}, "params.config.logins[0]: names a connector that is"),
+        ("host", {"logins": ["work", "gone"]}, "params.config.logins[1]: names no"),
+        ("host", {"mail": "work"}, "params.config.mail: names no connector of mail"),
+        ("host", {"logins": ["ada"]}, "params.config.logins[0]: names no connector of login"),
+        ("user:bob", {"logins": ["ada"]}, "params.config.logins[0]: names no connector of login"),
     ):
         failure = refused(desk, identifier="x", owner=owner, config=config)
         assert failure.message.startswith(words), failure.message

@@ -10,6 +10,7 @@ from ahpd.app.domains import make_resources
 from ahpd.app.ground import Ground
 from ahpd.channels.store import ChannelStore
 from ahpd.peers.clients import ClientRegistry
+from ahpd.plugins.fold import Fold
 from ahpd.resources.files import provider
 from ahpd.scheduler import Scheduler
 from ahpd.threads import in_thread
@@ -33,7 +34,7 @@ async def test_files_that_are_waited_for_leave_threads_to_everybody_else(tmp_pat
         supervisor=None,
         clients=ClientRegistry(scheduler),
     )
-    parts = make_resources(ground, None)
+    parts = make_resources(ground, None, Fold())
     parts.threads.startService()
     try:
         files = parts.resources._providers["file"]

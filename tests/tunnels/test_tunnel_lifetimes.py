@@ -5,9 +5,13 @@ import json
 import attrs
 import pytest
 from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
 
 from ahpd.interfaces import RecordsFailure, TunnelReport
+from ahpd.record_store import FileRecordStore
 from ahpd.record_store.memory import MemoryRecordStore
+from ahpd.threads import in_thread
+from ahpd.vault import MemoryVault
 
 from .tunnels_host import ANONYMOUS, RESTART, SCHEMA, ScriptedKind, TunnelsHost, outcome, running
 
@@ -145,6 +149,33 @@ def test_a_store_that_cannot_be_read_leaves_a_host_that_makes_tunnels(logged):
     outcome(host.listen())
     assert host.create()["id"] == "t1"
     assert any("the folder cannot be read" in line for line in logged)
+
+
+def test_tunnels_are_files_that_another_process_reads_back(tmp_path):
+    def process():
+        clock = Clock()
+        store = FileRecordStore(tmp_path, in_thread(clock), clock, lambda line: None)
+        store.open()
+        host = TunnelsHost(records=store, vault=vault)
+        host.offer(ScriptedKind())
+        outcome(host.listen())
+        return host
+
+    vault = MemoryVault()
+    first = process()
+    first.create(token="tok-1")
+    first.create(note="off")
+    first.invoke("dev/disable", "t2")
+    assert json.loads((tmp_path / "tunnels" / "t1.json").read_text()) == {
+        **record("t1"),
+        "token": {"$secret": "host:tunnel/t1/token"},
+    }
+    outcome(first.service.stopService())
+    rows = process().read()["rows"]
+    assert [(row["id"], row["status"], row["enabled"]) for row in rows] == [
+        ("t1", "running", True),
+        ("t2", "stopped", False),
+    ]
 
 
 # -- the host's own ------------------------------------------------------------------------

@@ -580,9 +580,9 @@ def test_inputs_carry_the_hosts_connectors_as_choices_and_move_with_them(host, d
 @pytest.mark.parametrize(
     ("named", "words"),
     [
-        ("other", "params.input.connector names no connector of devtunnel that this host has"),
+        ("other", "params.input.connector names no connector of devtunnel that is the host's own"),
         ("mail", "params.input.connector names no connector of devtunnel"),
-        ("adas", "params.input.connector names a connector that is not the host's own"),
+        ("adas", "params.input.connector names no connector of devtunnel that is the host's own"),
     ],
 )
 def test_a_tunnel_names_a_connector_of_the_host_and_of_its_adapter(host, dev, named, words):

@@ -8,7 +8,7 @@ from ahpd.interfaces import RecordsFailure, SecretFailure, TunnelReport
 from ahpd.record_store.memory import MemoryRecordStore
 from ahpd.vault import MemoryVault
 
-from .tunnels_host import SCHEMA, TOKEN, ScriptedKind, TunnelsHost, outcome
+from .tunnels_host import SCHEMA, TOKEN, ScriptedKind, TunnelsHost, outcome, running
 
 REFERENCE = {"$secret": "host:tunnel/t1/token"}
 
@@ -141,6 +141,19 @@ def test_a_reference_is_read_when_the_tunnel_starts(logged):
     assert "RELAY_TOKEN" in words
     assert (host.row()["status"], host.row()["error"]) == ("error", words)
     assert TOKEN not in "".join(logged)
+
+
+def test_what_a_reference_reads_as_is_in_no_words_although_its_field_is_no_secret(logged):
+    host = TunnelsHost(environ={"NOTE": TOKEN})
+    host.listen()
+    dev = ScriptedKind()
+    dev.creating = lambda tunnel, report: report(running(url=f"https://{tunnel.settings['note']}/"))
+    host.offer(dev)
+    made = host.create(note={"fromEnv": "NOTE"})
+    assert made["note"] == {"fromEnv": "NOTE"}
+    assert dev.running["t1"].settings["note"] == TOKEN
+    assert made["url"] == "https://<set>/"
+    assert TOKEN not in everything_said(host) + "".join(logged)
 
 
 def test_another_records_secret_is_nobodys_to_name(host, dev):

@@ -151,8 +151,9 @@ class Notebook:
                 del self._held[identifier]
             else:
                 self._held[identifier] = now
-        for told in tuple(self._told):
-            told(before, now)
+            # Still in this turn: whoever waits for it finds that everybody was told.
+            for told in tuple(self._told):
+                told(before, now)
 
 
 def checked(params: Mapping[str, Any]) -> tuple[str, str, bool | None]:

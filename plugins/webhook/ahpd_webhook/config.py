@@ -120,8 +120,10 @@ class Start:
 
 @attrs.frozen(kw_only=True)
 class Message:
-    """Each call is a message in one session."""
+    """Each call is a message in one session: of `owner`'s own, or of anybody's where that is the
+    host (`root:<host>`)."""
 
+    owner: str
     session: str
     prompt: Template
 
@@ -151,10 +153,13 @@ def endpoint_of(connector: Connector, host_name: str) -> Endpoint:
     Raises `ValueError` in words for one that cannot answer; the host shows it as invalid then.
     """
     config = connector.config
-    given = (config.get(name) for name in _SECRETS)
+    given = [config[name] for name in _SECRETS if config.get(name)]
+    # One that is read from the environment was never held to the schema.
+    if not given or any(len(secret) < _SHORTEST for secret in given):
+        raise ValueError(f"a secret has {_SHORTEST} characters or more")
     return Endpoint(
         id=connector.id,
-        secrets=tuple(secret.encode() for secret in given if secret),
+        secrets=tuple(secret.encode() for secret in given),
         target=_target(connector, config, host_name),
     )
 
@@ -164,10 +169,11 @@ def _target(connector: Connector, config: Mapping[str, Any], host_name: str) -> 
     if kind == "trigger":
         return Trigger(owner=connector.owner)
     prompt = Template(config.get("prompt") or _PROMPT["default"])
+    owner = _owner_of_sessions(connector, host_name)
     if kind == "message":
-        return Message(session=config["session"], prompt=prompt)
+        return Message(owner=owner, session=config["session"], prompt=prompt)
     return Start(
-        owner=_owner_of_sessions(connector, host_name),
+        owner=owner,
         prompt=prompt,
         agent=config.get("agent") or None,
         working_directory=config.get("workingDirectory") or None,

@@ -33,6 +33,7 @@ from ahpd.interfaces import (
     TriggerType,
     json_response,
 )
+from ahpd.protocol.errors import session_not_found
 from ahpd_webhook.bodies import Refused, read_body
 from ahpd_webhook.config import SCHEMA, Endpoint, Message, Start, Trigger, endpoint_of
 from ahpd_webhook.repeats import Repeats
@@ -91,11 +92,23 @@ class Webhooks:
         """Whether a call would reach anything. A host bounds this to ten seconds."""
         await self._until_listening()
         target = endpoint_of(connector, self._host.host_name).target
-        if isinstance(target, Message) and not await self._host.session_kept(target.session):
+        if isinstance(target, Message) and not await self._reaches(target):
             return Check(result="failed", message=f"There is no session {target.session}.")
         if isinstance(target, Start) and target.agent is not None:
             return await self._check_agent(target.agent)
         return Check(result="ok")
+
+    async def _reaches(self, target: Message) -> bool:
+        """Whether a session is there for whoever a webhook belongs to.
+
+        The plugin's own connection may write to every session: that a person's webhook writes to
+        theirs alone is the plugin's to see to.
+        """
+        if not await self._host.session_kept(target.session):
+            return False
+        if target.owner.startswith("root:"):
+            return True
+        return await self._host.session_owner(target.session) in (None, target.owner)
 
     async def _check_agent(self, agent: str) -> Check:
         connection = self._host.connect()
@@ -181,10 +194,10 @@ class Webhooks:
             return {"fired": f"{_TRIGGER}/{_CALLED}"}
         prompt = target.prompt.filled(request, value)
         if isinstance(target, Message):
-            return {
-                "session": target.session,
-                "chat": await write(self._host, target.session, prompt),
-            }
+            if not await self._reaches(target):
+                raise session_not_found(target.session)
+            chat = await write(self._host, target.session, prompt)
+            return {"session": target.session, "chat": chat}
         session = await self._host.start_session(
             SessionRequest(
                 owner=target.owner,

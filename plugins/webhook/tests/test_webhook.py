@@ -2,6 +2,7 @@
 
 import json
 
+import attrs
 import pytest
 from pytest_twisted import ensureDeferred
 from twisted.internet.defer import Deferred
@@ -78,6 +79,8 @@ async def test_the_sessions_of_a_persons_webhook_are_that_persons(host, webhook)
 async def test_a_teams_webhook_starts_no_session_and_fires_triggers(host, webhook):
     with pytest.raises(ValueError, match="team"):
         await webhook(START, owner="team:ops")
+    with pytest.raises(ValueError, match="team"):
+        await host.open_connector("webhook", "issues", MESSAGE, owner="team:ops")
     await host.open_connector("webhook", "issues", TRIGGER, owner="team:ops")
     assert (await call(host))[0] == 202
     assert host.asked.fired[0][3] == "team:ops"
@@ -198,6 +201,36 @@ async def test_a_host_that_does_not_take_the_message_is_not_waited_for_for_ever(
     assert (await calling)[0] == 503
     assert host.asked.connections[0].closed
     assert host.clock.getDelayedCalls() == []
+
+
+@pytest.mark.parametrize(
+    ("owner", "whose", "status"),
+    [
+        ("user:bob", "user:bob", 202),
+        ("user:bob", "user:ada", 503),
+        ("user:bob", None, 202),
+        ("host", "user:ada", 202),
+    ],
+)
+@ensureDeferred
+async def test_a_persons_webhook_writes_to_that_persons_sessions_alone(
+    host, webhook, owner, whose, status
+):
+    opened = await webhook(MESSAGE, owner=owner)
+    serve_the_session(host)
+    host.asked.kept[MESSAGE["session"]] = whose
+    assert (await opened.check()).result == ("ok" if status == 202 else "failed")
+    found, answer = await call(host)
+    assert found == status
+    if status == 503:
+        assert answer == {"error": "nothing was started: Session not found: ahp-session:/team"}
+        assert host.asked.connections == []
+
+
+@ensureDeferred
+async def test_a_session_that_is_gone_is_said(host, webhook):
+    await webhook(MESSAGE)
+    assert (await call(host))[0] == 503
 
 
 # -- who may call --------------------------------------------------------------------------------
@@ -464,6 +497,15 @@ async def test_a_field_of_another_kind_is_refused_by_the_form(host, webhook, con
         await webhook(config)
     assert "params.config" in str(refused.value)
     assert SECRET not in str(refused.value)
+
+
+@pytest.mark.parametrize("read", ["", "short"])
+@ensureDeferred
+async def test_a_secret_of_the_environment_is_held_to_its_length_as_well(host, webhook, read):
+    opened = await webhook(START)
+    connector = attrs.evolve(opened.connector, config={**START, "secret": read})
+    with pytest.raises(ValueError, match="16 characters"):
+        opened.adapter.open(connector, opened.views)
 
 
 @ensureDeferred

@@ -1,0 +1,10 @@
+"""What the tests of this plugin share."""
+
+import pytest
+
+
+@pytest.fixture
+def reactor():
+    from twisted.internet import reactor
+
+    return reactor

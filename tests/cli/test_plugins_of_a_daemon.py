@@ -1,0 +1,295 @@
+"""Plugins as a person has them: installed, listed, changed and removed while a daemon runs."""
+
+import http.client
+import threading
+import time
+
+import pytest
+
+from tests.plugins.wheel_making import make_wheel
+
+ROUTE = """
+from ahpd.interfaces import text_response
+
+VERSION = {version!r}
+
+def apply(host, options):
+    async def page(request):
+        return text_response(200, f"{{VERSION}} {{options.get('word', 'hello')}}")
+
+    host.register_route(page)
+    host.say(f"{{host.id}} {{VERSION}} is at /plugins/{{host.id}}/")
+"""
+SCHEMA = "optionsSchema: {type: object, properties: {word: {type: string, maxLength: 9}}}\n"
+
+
+def wheel(folder, version, name="ahpd-hook", plugin="hook", code=ROUTE):
+    module = name.replace("-", "_")
+    return make_wheel(
+        folder,
+        name,
+        version,
+        requires=["ahpd>=0.1"],
+        points=[plugin],
+        files={
+            f"{module}/__init__.py": code.format(version=version),
+            f"{module}/plugin.yaml": f"title: Hook\n{SCHEMA}",
+        },
+    )
+
+
+def standalone(command, plugin, code):
+    folder = command.work / plugin
+    folder.mkdir()
+    (folder / "plugin.yaml").write_text(f"id: {plugin}\nmain: ./main.py\n{SCHEMA}")
+    (folder / "main.py").write_text(code)
+    return folder
+
+
+def page(url, path="/plugins/hook/", port=None):
+    """The status and the text of a page on a daemon's port."""
+    where = url.partition("://")[2].partition("/")[0] if port is None else f"127.0.0.1:{port}"
+    connection = http.client.HTTPConnection(where, timeout=30)
+    try:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode().rstrip()
+    finally:
+        connection.close()
+
+
+@pytest.fixture
+def wheels(command, tmp_path):
+    """A folder that is all pip knows of, for the daemon and for commands."""
+    folder = tmp_path / "wheels"
+    folder.mkdir()
+    command.environ |= {
+        "PIP_NO_INDEX": "1",
+        "PIP_FIND_LINKS": str(folder),
+        "PIP_NO_CACHE_DIR": "1",
+    }
+    return folder
+
+
+def listening(command, *arguments):
+    return command.answer("start", "--port", "0", *arguments)["url"]
+
+
+def listed(command):
+    return {row["id"]: row["state"] for row in command.answer("plugin", "list")}
+
+
+def test_the_life_of_a_plugin_beside_a_daemon_that_runs(command, wheels):
+    wheel(wheels, "1.0")
+    url = listening(command)
+    assert page(url)[0] == 404
+    assert command.answer("plugin", "install", "ahpd-hook==1.0")["id"] == "hook"
+    assert page(url) == (200, "1.0 hello")
+    assert listed(command) == {"hook": "ready"}
+    assert command.answer("plugin", "config", "hook", "word", "ahoy")["id"] == "hook"
+    assert page(url) == (200, "1.0 ahoy")
+    said = command.run("plugin", "config", "hook", "word", "far too long a word", status=2)
+    assert "word" in said.stderr
+    assert page(url) == (200, "1.0 ahoy")
+    command.answer("plugin", "disable", "hook")
+    assert page(url)[0] == 404
+    assert listed(command) == {"hook": "disabled"}
+    command.answer("plugin", "enable", "hook")
+    assert page(url) == (200, "1.0 ahoy")
+    wheel(wheels, "1.1")
+    (moved,) = command.answer("plugin", "update", "hook")
+    assert (moved["from"], moved["to"]) == ("1.0", "1.1")
+    assert page(url) == (200, "1.1 ahoy")
+    assert command.answer("plugin", "update", "hook") == [{"id": "hook"}]
+    assert command.answer("plugin", "reload", "hook")["id"] == "hook"
+    assert command.answer("plugin", "apply") == {}
+    assert command.answer("plugin", "remove", "hook")["id"] == "hook"
+    assert page(url)[0] == 404
+    assert listed(command) == {}
+    assert not list((command.config / "plugin-root").rglob("ahpd_hook"))
+    assert command.run("plugin", "remove", "hook", status=2).stderr.count("\n") == 1
+
+
+def test_what_pip_refuses_is_said_in_its_words_and_changes_nothing(command, wheels):
+    url = listening(command)
+    said = command.run("plugin", "install", "ahpd-nothing-such", status=1)
+    assert "ahpd-nothing-such" in said.stderr
+    assert said.stderr.count("\n") == 1
+    command.run("plugin", "install", "-r", status=2)
+    make_wheel(wheels, "no-plugin")
+    said = command.run("plugin", "install", "no-plugin", status=None)
+    assert said.returncode != 0
+    assert "no-plugin" in said.stderr
+    assert listed(command) == {}
+    assert page(url)[0] == 404
+
+
+def test_a_reload_runs_what_is_on_disk_and_apply_what_the_file_says(command):
+    folder = standalone(command, "hook", ROUTE.format(version="one"))
+    url = listening(command)
+    command.write(f"plugins: [{folder}]\n")
+    assert command.answer("plugin", "apply") == {}
+    assert page(url) == (200, "one hello")
+    (folder / "main.py").write_text(ROUTE.format(version="two"))
+    assert page(url) == (200, "one hello")
+    command.answer("plugin", "reload", "hook")
+    assert page(url) == (200, "two hello")
+    (folder / "main.py").write_text("raise RuntimeError('broken')\n")
+    said = command.run("plugin", "reload", "hook", status=0)
+    assert "RuntimeError: broken" in said.stderr
+    assert page(url)[0] == 404
+
+
+def test_a_request_that_a_route_is_at_ends_when_its_plugin_goes(command):
+    folder = standalone(
+        command,
+        "hook",
+        "from twisted.internet.defer import Deferred\n"
+        "def apply(host, options):\n"
+        "    async def page(request):\n"
+        "        host.log('asked')\n"
+        "        await Deferred()\n"
+        "    host.register_route(page)\n",
+    )
+    command.write(f"plugins: [{folder}]\n")
+    url = listening(command)
+    answers = []
+    asking = threading.Thread(target=lambda: answers.append(page(url)))
+    asking.start()
+    log = command.state / "daemon.log"
+    until = time.monotonic() + 30
+    while "hook: asked" not in log.read_text():
+        assert time.monotonic() < until, "it was not asked"
+        time.sleep(0.05)
+    command.answer("plugin", "disable", "hook")
+    asking.join(30)
+    assert [status for status, _ in answers] == [503]
+
+
+# -- what is printed at a start ------------------------------------------------------------------
+
+BAD = "def apply(host, options): raise ValueError('no key')\n"
+
+
+@pytest.fixture
+def two(command):
+    """One plugin that loads and one that does not."""
+    good = standalone(command, "hook", ROUTE.format(version="1.0"))
+    bad = standalone(command, "bad", BAD)
+    command.write(f"plugins: [{good}, {bad}]\n")
+    return "skipped: plugin bad skipped: its apply failed: ValueError: no key"
+
+
+def test_a_start_prints_what_was_skipped_and_what_plugins_say(command, two):
+    said = command.run("start", "--port", "0", status=0)
+    skipped, hook, *rest = said.stderr.splitlines()
+    assert skipped.startswith(two)
+    assert hook == "hook 1.0 is at /plugins/hook/"
+    assert not [line for line in rest if "skipped" in line]
+    assert "skipped" not in said.stdout
+    assert "no key" in (command.state / "daemon.log").read_text()
+
+
+def test_the_foreground_prints_it_too(command, two):
+    host = command.serve("--port", "0")
+    url = host.url()
+    assert host.line() == "hook 1.0 is at /plugins/hook/"
+    assert page(url) == (200, "1.0 hello")
+    status, _, errors = host.end()
+    assert status == 0
+    assert two in errors
+
+
+def test_twistd_prints_it_too(command, two):
+    from tests.cli.test_twistd_plugin import FOUND, TWISTD
+
+    if not FOUND:
+        pytest.skip("twistd is not beside this interpreter")
+    host = command.serve("ahpd", "--port", "0", program=TWISTD)
+    lines = [host.line()]
+    while not lines[-1].startswith("listening on "):
+        lines.append(host.line())
+    url = lines[-1].rpartition(" ")[2]
+    assert page(url) == (200, "1.0 hello")
+    status, out, errors = host.end()
+    assert status == 0
+    assert two in errors
+    assert [line for line in (*lines, *out.splitlines()) if "hook 1.0 is at /plugins/" in line]
+
+
+def test_over_stdio_what_was_skipped_goes_to_standard_error(command, two):
+    host = command.serve("--stdio")
+    status, out, errors = host.end(None)
+    assert (status, out) == (0, "")
+    assert two.removeprefix("skipped: ") in errors
+
+
+def test_two_agents_of_one_name_refuse_the_start(command):
+    code = (
+        "from ahpd.testing.agents import ScriptedAgent\n"
+        "def apply(host, options): host.register_agent(ScriptedAgent('acme'))\n"
+    )
+    command.write(
+        f"plugins: [{standalone(command, 'one', code)}, {standalone(command, 'two', code)}]\n"
+    )
+    words = "ahpd: the plugins one and two both register the agent acme: turn one of them off"
+    for arguments in (("--port", "0"), ("start", "--port", "0")):
+        said = command.run(*arguments, status=1)
+        last = said.stderr.splitlines()[-1]
+        assert last.replace("the daemon did not start: ", "") == words
+    assert command.answer("status", status=None)["running"] is False
+
+
+@pytest.mark.parametrize("does", ["sys.exit(4)", "raise KeyboardInterrupt", "apply(host, options)"])
+def test_a_plugin_that_leaves_or_exhausts_the_stack_ends_no_daemon(command, does):
+    bad = standalone(command, "bad", f"import sys\ndef apply(host, options): {does}\n")
+    command.write(f"plugins: [{bad}]\n")
+    said = command.run("start", "--port", "0", status=0)
+    assert said.stderr.startswith("skipped: plugin bad skipped: its apply failed: ")
+    assert "Error" not in said.stderr.partition("\n")[2]
+    assert command.answer("plugin", "apply")["problems"][0].startswith("plugin bad skipped: ")
+
+
+def test_flags_name_plugins_options_and_none(command, two):
+    bad = command.work / "bad"
+    said = command.run("start", "--port", "0", "--no-plugins", status=0)
+    assert "skipped" not in said.stderr
+    assert "hook" not in said.stderr
+    command.run("stop", status=0)
+    arguments = ("--no-plugins", "--plugin", "./hook", "--plugin-option", "hook.word=aye")
+    url = listening(command, *arguments)
+    assert page(url) == (200, "1.0 aye")
+    assert page(url, "/plugins/bad/")[0] == 404
+    assert bad.exists()
+    said = command.run("plugin", "disable", "nobody", status=2)
+    assert "there is no plugin nobody" in said.stderr
+
+
+def test_routes_are_on_their_own_listener_and_nowhere_else(command, two, taken_port):
+    import socket
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    text = (command.config / "config.yaml").read_text()
+    command.write(f"{text}routes: {{port: {port}}}\n")
+    said = command.run("start", "--port", "0", status=0)
+    url = command.answer("status")["url"]
+    assert f"routes on http://127.0.0.1:{port}/plugins/" in said.stderr.splitlines()
+    assert page(url)[0] == 404
+    assert page(url, "/plugins")[0] == 404
+    assert page(url, port=port) == (200, "1.0 hello")
+    assert page(url, "/health", port=port)[0] == 404
+    command.answer("plugin", "disable", "hook")
+    assert page(url, port=port)[0] == 404
+
+
+def test_a_secret_that_an_option_names_is_in_no_log(command):
+    code = "def apply(host, options):\n    host.log(f'key {options[\"word\"]}')\n    raise ValueError(options['word'])\n"
+    leaks = standalone(command, "leaks", code)
+    (leaks / "plugin.yaml").write_text("id: leaks\nmain: ./main.py\n")
+    command.write(f"plugins: [{{source: {leaks}, options: {{word: {{fromEnv: LEAKS_WORD}}}}}}]\n")
+    said = command.run("start", "--port", "0", status=0, LEAKS_WORD="hunter2-hunter2")
+    assert "ValueError: <set>" in said.stderr
+    assert "hunter2" not in said.stdout + said.stderr
+    assert "hunter2" not in (command.state / "daemon.log").read_text()
