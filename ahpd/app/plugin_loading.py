@@ -107,4 +107,5 @@ def _finder(settings: Settings, at_need: RootAtNeed | None) -> Finder:
         version=__version__,
         site=site,
         outside=outside,
+        manifests=None if at_need is None else at_need.manifests,
     )

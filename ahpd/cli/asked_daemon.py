@@ -1,5 +1,6 @@
 """Asking a daemon that runs, over AHP, for what it alone can do and knows."""
 
+import re
 import secrets
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
@@ -97,7 +98,8 @@ def _answer(result: Any, held: Record) -> list[dict[str, Any]]:
         result.raiseException()
     except RpcError as refused:
         wrong = refused.code == INVALID_PARAMS
-        raise Failure(refused.message, EXIT_USAGE if wrong else EXIT_FAILED) from None
+        words = re.sub(r"^params\.\w+: ", "", refused.message)  # where it stood is the wire's
+        raise Failure(words, EXIT_USAGE if wrong else EXIT_FAILED) from None
     except (ConnectError, ConnectionGone, TimeoutError, ValueError, error.ConnectError) as gone:
         raise Failure(f"the daemon (pid {held.pid}, {held.url}) cannot be asked: {gone}") from None
     raise AssertionError("a failure raises")

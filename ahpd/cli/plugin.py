@@ -4,19 +4,20 @@ Where a daemon runs with the configuration file, it is asked, and applies a chan
 the command does the work, and the next start applies it.
 """
 
-import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import click
 
-from ahpd.cli.output import Failure, answer, remark, wants_json
+from ahpd.cli.output import EXIT_FAILED, Failure, answer, remark, wants_json
 from ahpd.cli.params import json_flag, option_flags
-from ahpd.cli.plugins_here import at_rest, daemon, failed, finished, read
+from ahpd.cli.plugin_words import option_lines, seen, to_set, value_words
+from ahpd.cli.plugins_here import daemon, failed, finished, read
+from ahpd.daemon.record import Record
+from ahpd.plugins.at_rest import PluginsAtRest
 from ahpd.plugins.failures import InstallFailure
 from ahpd.plugins.sources import wanted_of
-from ahpd.plugins.states import Listed
 
 T = TypeVar("T")
 
@@ -37,29 +38,22 @@ def list_command(context: click.Context) -> None:
     """Say what the configuration names and what a run would load.
 
     Nothing is imported and nothing is run. A line is a state, the plugin's id, what names it, and
-    where it is: ready, incompatible, unconfigured, disabled, missing or error.
+    where it is: ready, incompatible, unconfigured, disabled, missing or error. Where a daemon runs,
+    its --plugin flags count, and a line says which plugin it could not load, and why.
     """
-    here = at_rest(read(context))
+    held = daemon(context)
+    here = read(context, held)
     for words in here.warnings():
         remark(f"ahpd: warning: {words}")
-    rows = here.rows()
+    rows = seen(here.rows(), None if held is None else _told(held))
     lines = [row.line for row in rows] or ["no plugins are configured"]
-    answer(context, "\n".join(lines), [_row(row) for row in rows])
+    answer(context, "\n".join(lines), [row.row() for row in rows])
 
 
-def _row(row: Listed) -> dict[str, Any]:
-    found = row.found
-    return {
-        "id": row.id,
-        "source": row.entry.source,
-        "state": row.state,
-        "enabled": row.entry.enabled,
-        "title": row.entry.name or (None if found is None else found.title),
-        "version": None if found is None else found.version,
-        "distribution": None if found is None else found.distribution,
-        "path": None if found is None else str(found.file),
-        "problem": row.problem,
-    }
+def _told(held: Record) -> list[dict[str, Any]] | None:
+    from ahpd.cli.asked_daemon import plugin_rows
+
+    return plugin_rows(held)
 
 
 # -- installing -----------------------------------------------------------------------
@@ -84,8 +78,9 @@ def install(context: click.Context, source: str) -> None:
         wanted = _or_failed(lambda: wanted_of(source, base))
         said = _ask(context, "install", {"source": wanted.text})
         _say(context, f"installed {said['id']}", said)
+        _left_to_set(context, [said["id"]])
         return
-    installed, listed = finished(at_rest(read(context)).install(source, base))
+    installed, listed = finished(read(context).install(source, base))
     words = f"installed {installed.distribution} {installed.version}"
     answer(
         context,
@@ -98,6 +93,7 @@ def install(context: click.Context, source: str) -> None:
         },
     )
     remark(_NEXT_START)
+    _left_to_set(context, installed.ids)
 
 
 @plugin.command(short_help="Take a plugin out of the list and uninstall it.")
@@ -116,7 +112,7 @@ def remove(context: click.Context, name: str, keep: bool) -> None:
         said = _ask(context, "remove", {"id": name, "keep": keep})
         _say(context, f"removed {said['id']}", said)
         return
-    here = at_rest(read(context))
+    here = read(context)
     gone = finished(here.remove(name, keep=keep))
     _done(context, f"removed {name}", {"id": name, "uninstalled": gone})
 
@@ -126,13 +122,13 @@ def remove(context: click.Context, name: str, keep: bool) -> None:
 @option_flags()
 @json_flag
 @click.pass_context
-def update(context: click.Context, names: tuple[str, ...]) -> None:
+def update(context: click.Context, names: tuple[str, ...]) -> int:
     """Move plugins to the newest versions that this ahpd can run, and load them again.
 
     Without a NAME every one that `ahpd plugin install` installed. One that came from an address or
     a folder is fetched from there again.
     """
-    here = at_rest(read(context))
+    here = read(context)
     wanted = names or tuple(here.updatable())
     held = daemon(context)
     if held is not None and wanted:
@@ -140,8 +136,6 @@ def update(context: click.Context, names: tuple[str, ...]) -> None:
 
         requests = [("x-ahpd/plugins/update", {"id": name}) for name in wanted]
         moved = ask_each(held, requests)
-        for said in moved:
-            _remarks(said)
     else:
         moved = []
         for name in wanted:
@@ -152,6 +146,7 @@ def update(context: click.Context, names: tuple[str, ...]) -> None:
     answer(context, "\n".join(lines), moved)
     if held is None and any("to" in row for row in moved):
         remark(_NEXT_START)
+    return max((_remarks(said) for said in moved), default=0)
 
 
 def _moved(row: dict[str, Any]) -> str:
@@ -168,9 +163,12 @@ def _moved(row: dict[str, Any]) -> str:
 @option_flags()
 @json_flag
 @click.pass_context
-def enable(context: click.Context, name: str) -> None:
-    """Turn a plugin on, with the options it has."""
-    _switch(context, name, True)
+def enable(context: click.Context, name: str) -> int:
+    """Turn a plugin on, with the options it has.
+
+    The exit status is 1 where a daemon runs and cannot load it.
+    """
+    return _switch(context, name, True)
 
 
 @plugin.command(short_help="Turn a plugin off, and keep its options.")
@@ -183,12 +181,12 @@ def disable(context: click.Context, name: str) -> None:
     _switch(context, name, False)
 
 
-def _switch(context: click.Context, name: str, enabled: bool) -> None:
+def _switch(context: click.Context, name: str, enabled: bool) -> int:
     words = f"{'enabled' if enabled else 'disabled'} {name}"
     if daemon(context) is not None:
-        _say(context, words, _ask(context, "enable" if enabled else "disable", {"id": name}))
-        return
-    here = at_rest(read(context))
+        said = _ask(context, "enable" if enabled else "disable", {"id": name})
+        return _say(context, words, said)
+    here = read(context)
     changed = _or_failed(lambda: here.switch(name, enabled))
     if not changed:
         answer(
@@ -196,8 +194,9 @@ def _switch(context: click.Context, name: str, enabled: bool) -> None:
             f"{name} is {words.split(maxsplit=1)[0]} already",
             {"id": name, "changed": False},
         )
-        return
+        return 0
     _done(context, words, {"id": name, "changed": True})
+    return 0
 
 
 @plugin.command(short_help="Show or change the options of a plugin.")
@@ -211,7 +210,7 @@ def _switch(context: click.Context, name: str, enabled: bool) -> None:
 def config(
     context: click.Context, name: str, key: str | None, value: str | None, unset: bool
 ) -> None:
-    """Show the options of a plugin, or change one.
+    """Show the options of a plugin, those that are not set too, or change one.
 
     VALUE is JSON where it can be read as JSON, and text else. What the plugin's schema marks as a
     secret is shown as <set>; {"$secret": "host:NAME"} names one of the vault's in place of
@@ -219,16 +218,19 @@ def config(
     """
     if unset and (key is None or value is not None):
         raise click.UsageError("--unset takes the option's name, and no value", context)
-    here = at_rest(read(context))
+    held = daemon(context)
+    here = read(context, held)
     if value is None and not unset:
-        _show_options(context, _or_failed(lambda: here.shown(name)), name, key)
+        _show_options(context, here, name, key)
         return
     assert key is not None, "a value stands behind a key"
+    if value is not None:
+        _warn_of_unknown(here, name, key)
     from ahpd.config.plugin_flags import option_value
 
     said = None if value is None else option_value(value)
     words = f"{name}: {key} is {'set' if said is not None else 'taken out'}"
-    if daemon(context) is not None:
+    if held is not None:
         params = {"id": name, "key": key, **({} if said is None else {"value": said})}
         _say(context, words, _ask(context, "options", params))
         return
@@ -239,20 +241,37 @@ def config(
     _done(context, words, {"id": name, "changed": True})
 
 
-def _show_options(
-    context: click.Context, options: dict[str, Any], name: str, key: str | None
-) -> None:
+def _show_options(context: click.Context, here: PluginsAtRest, name: str, key: str | None) -> None:
+    options = _or_failed(lambda: here.shown(name))
     if key is None:
-        lines = [f"{held}: {_words(value)}" for held, value in options.items()]
+        lines = option_lines(options, _schema(here, name))
         answer(context, "\n".join(lines) or f"{name} has no options set", options)
         return
     if key not in options:
         raise Failure(f"{name}: {key} is not set")
-    answer(context, _words(options[key]), options[key])
+    answer(context, value_words(options[key]), options[key])
 
 
-def _words(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+def _schema(here: PluginsAtRest, name: str) -> Mapping[str, Any] | None:
+    found = _or_failed(lambda: here.named(name)).found
+    return None if found is None else found.manifest.options_schema
+
+
+def _warn_of_unknown(here: PluginsAtRest, name: str, key: str) -> None:
+    from ahpd.schemas import unknown_keys
+
+    schema = _schema(here, name)
+    if schema is not None and unknown_keys(schema, {key: None}):
+        known = ", ".join(schema.get("properties", {})) or "none"
+        remark(f"ahpd: warning: {key} is not an option {name} knows; it has {known}")
+
+
+def _left_to_set(context: click.Context, plugins: Sequence[str]) -> None:
+    """Say of what was just installed which option it waits for."""
+    for row in read(context).rows():
+        command = to_set(row) if row.id in plugins else None
+        if command is not None:
+            remark(f"{row.id} needs an option: {command}")
 
 
 # -- while a daemon runs --------------------------------------------------------------------
@@ -262,10 +281,13 @@ def _words(value: Any) -> str:
 @option_flags()
 @json_flag
 @click.pass_context
-def apply(context: click.Context) -> None:
-    """Have the daemon load, unload and configure plugins as the file says now."""
+def apply(context: click.Context) -> int:
+    """Have the daemon load, unload and configure plugins as the file says now.
+
+    The exit status is 1 where it cannot load one of them.
+    """
     _needs_daemon(context)
-    _say(context, "applied", _ask(context, "apply", {}))
+    return _say(context, "applied", _ask(context, "apply", {}))
 
 
 @plugin.command(short_help="Load a plugin's code again.")
@@ -273,13 +295,16 @@ def apply(context: click.Context) -> None:
 @option_flags()
 @json_flag
 @click.pass_context
-def reload(context: click.Context, name: str) -> None:
+def reload(context: click.Context, name: str) -> int:
     """Close a plugin and load its code as it is on disk now.
 
-    The daemon keeps what it loaded before until it is restarted.
+    One whose manifest cannot be read runs on as it was; one that fails to load is not loaded any
+    more. The exit status is 1 then.
     """
     _needs_daemon(context)
-    _say(context, f"reloaded {name}", _ask(context, "reload", {"id": name}))
+    said = _ask(context, "reload", {"id": name})
+    done = not said.get("problems") and not said.get("restart")
+    return _say(context, f"reloaded {name}" if done else f"{name} is not reloaded", said)
 
 
 def _needs_daemon(context: click.Context) -> None:
@@ -297,17 +322,22 @@ def _ask(context: click.Context, command: str, params: dict[str, Any]) -> dict[s
     return ask(held, f"x-ahpd/plugins/{command}", params)
 
 
-def _say(context: click.Context, words: str, said: dict[str, Any]) -> None:
-    """What the daemon answered."""
+def _say(context: click.Context, words: str, said: dict[str, Any]) -> int:
+    """What the daemon answered; the exit status."""
     answer(context, words, said)
-    _remarks(said)
+    return _remarks(said)
 
 
-def _remarks(said: dict[str, Any]) -> None:
-    for line in said.get("problems", ()):
+def _remarks(said: dict[str, Any]) -> int:
+    problems = said.get("problems", ())
+    for line in problems:
+        remark(f"ahpd: {line}")
+    for line in said.get("leftOut", ()):
         remark(f"ahpd: warning: {line}")
     if said.get("restart"):
-        remark("the daemon has to be restarted for it: ahpd restart")
+        waiting = ", ".join(said.get("waiting", ())) or said.get("id", "it")
+        remark(f"{waiting} waits for the daemon's next start: ahpd restart")
+    return EXIT_FAILED if problems else 0
 
 
 def _done(context: click.Context, words: str, value: dict[str, Any]) -> None:

@@ -26,16 +26,20 @@ from ahpd.plugins.written import WrittenPlugins
 T = TypeVar("T")
 
 
-def read(context: click.Context) -> Configuration:
-    """The configuration, with its warnings said."""
-    found = configuration(launch(context))
+def read(context: click.Context, held: Record | None = None) -> PluginsAtRest:
+    """The plugins of the configuration, whose warnings are said; with `held`, and where no flag
+    says otherwise, of that daemon as it was started."""
+    asked = launch(context)
+    if held is not None and not asked.flags:
+        asked = held.launch
+    found = configuration(asked)
     for words in found.warnings:
         remark(f"ahpd: warning: {words}")
-    return found
+    return at_rest(found, Path(asked.directory))
 
 
-def at_rest(configured: Configuration) -> PluginsAtRest:
-    """The plugins of a configuration."""
+def at_rest(configured: Configuration, working_directory: Path) -> PluginsAtRest:
+    """The plugins of a configuration; what it names by a path is looked for there too."""
     root = PluginRoot.of(configured.directory, run, os.environ)
     installer = Installer(root, ahpd.__version__)
     return PluginsAtRest(
@@ -43,7 +47,7 @@ def at_rest(configured: Configuration) -> PluginsAtRest:
         installer=installer,
         written=WrittenPlugins(root, installer),
         finder=Finder(
-            working_directory=Path.cwd(),
+            working_directory=working_directory,
             config_dir=configured.directory,
             version=ahpd.__version__,
             site=[root.site_packages],

@@ -29,6 +29,8 @@ PATIENCE: Final = 60.0
 #: The least seconds between two polls.
 LEAST_INTERVAL: Final = 1.0
 _SHORTEST: Final = 1.0
+#: The most seconds a code is good for, whatever its vendor says.
+_LONGEST: Final = 86_400.0
 
 
 @attrs.define(eq=False, repr=False)
@@ -81,7 +83,7 @@ class DeviceSignIns:
             owned=prepared.owned,
             params=params,
             handle=code.handle,
-            interval=max(code.interval, LEAST_INTERVAL),
+            interval=_seconds(code.interval, LEAST_INTERVAL),
         )
 
         def dropped(words: str) -> None:
@@ -92,7 +94,7 @@ class DeviceSignIns:
                 pending.asking.cancel()
 
         pending.dropped = dropped
-        self._held.add(pending, max(code.expires, _SHORTEST))
+        self._held.add(pending, _seconds(code.expires, _SHORTEST))
         self._poll_later(pending)
         return {
             "state": pending.state,
@@ -137,7 +139,7 @@ class DeviceSignIns:
         if pending.outcome is not None:
             return
         if isinstance(answer, int | float) and not isinstance(answer, bool):
-            pending.interval = max(float(answer), LEAST_INTERVAL)
+            pending.interval = _seconds(answer, LEAST_INTERVAL)
             self._poll_later(pending)
             return
         pending.approved = True
@@ -190,6 +192,15 @@ class DeviceSignIns:
             one.callback(None)
         pending.handle = ""
         pending.params = {**pending.params, "config": {}}
+
+
+def _seconds(said: float, least: float) -> float:
+    """What a vendor says of time, as a clock takes it: `nan` is no time, and a day is enough."""
+    try:
+        seconds = float(said)
+    except (TypeError, ValueError, OverflowError):
+        return least
+    return min(max(least, seconds), _LONGEST)
 
 
 def _account(value: Any) -> str:

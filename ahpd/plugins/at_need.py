@@ -17,6 +17,7 @@ from ahpd.plugins.named import Named
 if TYPE_CHECKING:
     from ahpd.plugins.installing import Installer
     from ahpd.plugins.loading import Loader
+    from ahpd.plugins.read_manifests import ReadManifests
     from ahpd.plugins.root import PluginRoot, Run
     from ahpd.plugins.running import RunningPlugin
     from ahpd.plugins.written import WrittenPlugins
@@ -80,6 +81,13 @@ class RootAtNeed:
         from ahpd.plugins.root import PluginRoot  # noqa: PLC0415
 
         return PluginRoot.of(self._config_dir, self._run, self._environ)
+
+    @cached_property
+    def manifests(self) -> "ReadManifests":
+        """The manifests that were read before."""
+        from ahpd.plugins.read_manifests import ReadManifests  # noqa: PLC0415
+
+        return ReadManifests(self.root.folder, self._version)
 
     @cached_property
     def installer(self) -> "Installer":

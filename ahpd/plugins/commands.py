@@ -9,7 +9,7 @@ in a client".
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import attrs
 
@@ -21,6 +21,8 @@ from ahpd.plugins.failures import InstallFailure
 from ahpd.plugins.installing import Installer
 from ahpd.plugins.live import Plugins
 from ahpd.plugins.named import Named
+from ahpd.plugins.option_references import of_a_record, references_in
+from ahpd.plugins.options import of_keys
 from ahpd.plugins.states import row_of
 from ahpd.plugins.takers import Outcome
 from ahpd.plugins.written import WrittenPlugins
@@ -184,7 +186,7 @@ class PluginCommands:
         if params.get("value") is None:
             self.file.unset_option(source, key)
         else:
-            self.file.set_option(source, key, checked_option(named, key, params["value"]))
+            self.file.set_option(source, key, sent_option(named, key, params["value"]))
         return self._answer(plugin, await self._changed())
 
     async def pushed(self, plugin: str, values: Mapping[str, Any]) -> None:
@@ -198,7 +200,7 @@ class PluginCommands:
             source = self._own(named)
             held = named.entry.options
             checked = {
-                key: None if value is None else checked_option(named, key, value)
+                key: None if value is None else sent_option(named, key, value)
                 for key, value in values.items()
             }
             moved = {key: value for key, value in checked.items() if held.get(key) != value}
@@ -215,7 +217,7 @@ class PluginCommands:
     async def _apply(self, params: Mapping[str, Any]) -> State:
         outcome = await self._changed()
         return {
-            **({"restart": True} if outcome.restart else {}),
+            **({"restart": True, "waiting": sorted(outcome.waiting)} if outcome.restart else {}),
             **({"problems": list(outcome.lines)} if outcome.problems else {}),
             **_left_out(outcome, *outcome.left_out),
         }
@@ -278,6 +280,28 @@ def _left_out(outcome: Outcome, *plugins: str) -> State:
     return {"leftOut": lines} if lines else {}
 
 
+def sent_option(named: Named, key: str, value: Any) -> Any:
+    """`checked_option` of what a client sent, which names no value that is not its to read.
+
+    The environment is the daemon's, and the secrets of records are their owners'; what the file
+    names already may be sent back.
+    """
+    kept = checked_option(named, key, value)
+    if kept == named.entry.options.get(key):
+        return kept
+    for reference in references_in(None, {key: kept}):
+        kind, name = next(iter(reference.value.items()))
+        at = f"plugins.{named.plugin}.options.{reference.words}"
+        if kind != "$secret":
+            raise invalid_params(
+                f"{at} names a variable of the daemon's environment: that is written in the "
+                "configuration file alone"
+            )
+        if refused := of_a_record(name):
+            raise invalid_params(f"{at} {refused}")
+    return kept
+
+
 def checked_option(named: Named, key: str, value: Any) -> Any:
     """The value to keep for one option. Raises `RpcError` -32602 where its schema refuses it.
 
@@ -292,21 +316,10 @@ def checked_option(named: Named, key: str, value: Any) -> Any:
     if schema is not None and not is_reference(kept[key]):
         at = f"plugins.{named.plugin}.options"
         try:
-            check_value(_of_keys(schema), {key: kept[key]}, at, references=True)
+            check_value(of_keys(schema), {key: kept[key]}, at, references=True)
         except Misfit as misfit:
             raise invalid_params(str(misfit)) from None
     return kept[key]
-
-
-#: What of a schema says what one key of its object may be.
-_OF_KEYS: Final = (
-    "$defs", "definitions", "properties", "patternProperties", "additionalProperties",
-)  # fmt: skip
-
-
-def _of_keys(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a schema says of each key alone: what an object needs besides is not asked of one."""
-    return {"type": "object", **{key: schema[key] for key in _OF_KEYS if key in schema}}
 
 
 def _text(params: Mapping[str, Any], key: str, empty: bool = False) -> str:

@@ -3,11 +3,13 @@
 Source: PLUGINS.txt, "The id", "Where a spec is resolved", "What happens when a plugin fails".
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import attrs
 
+from ahpd.config import document
+from ahpd.config.document import Document
 from ahpd.config.plugins import PluginEntry
 from ahpd.plugins.compatible import check_compatible
 from ahpd.plugins.distributions import Distributions, Point, module_file
@@ -15,6 +17,7 @@ from ahpd.plugins.found import Found
 from ahpd.plugins.ids import NOT_A_SLUG, is_id
 from ahpd.plugins.manifest_files import manifest_file, read_manifest
 from ahpd.plugins.module_files import root_of
+from ahpd.plugins.read_manifests import ReadManifests
 from ahpd.plugins.skipped import MISSING, Skipped
 from ahpd.plugins.source_tree import source_tree, tree_project
 from ahpd.plugins.specs import places_of, spec_of
@@ -26,7 +29,7 @@ class Finder:
 
     `site` are folders distributions are looked for in besides `sys.path`: the plugin root's
     site-packages. `version` is the one of this program that runs. `outside` is the setting
-    `plugin_entry_outside`.
+    `plugin_entry_outside`, `manifests` what keeps the manifests of installed plugins.
     """
 
     def __init__(
@@ -37,12 +40,14 @@ class Finder:
         version: str,
         site: Sequence[Path] = (),
         outside: Outside = "refuse",
+        manifests: ReadManifests | None = None,
     ) -> None:
         self._working_directory = working_directory
         self._config_dir = config_dir
         self._version = version
         self._outside: Outside = outside
         self._distributions = Distributions(site)
+        self._manifests = manifests
 
     def find(self, entry: PluginEntry) -> Found:
         """The plugin an entry names, for the version that runs. Raises `Skipped`, which has it."""
@@ -67,6 +72,8 @@ class Finder:
             if found is not None and found is not first.setdefault(found.id, found):
                 result = _second(found, first[found.id])
             results.append(result)
+        if self._manifests is not None:
+            self._manifests.keep()
         return results
 
     def _tried(self, entry: PluginEntry) -> Found | Skipped:
@@ -106,10 +113,11 @@ class Finder:
                     f"{skipped.why}; a folder is named ./{name}", name, state=MISSING
                 ) from None
             raise
-        return _found_installed(entry, point)
+        reader = document.read if self._manifests is None else self._manifests.read
+        return _found_installed(entry, point, reader)
 
 
-def _found_installed(entry: PluginEntry, point: Point) -> Found:
+def _found_installed(entry: PluginEntry, point: Point, reader: Callable[[Path], Document]) -> Found:
     name, module = point.name, point.module
     whose = f"the distribution {point.distribution}"
     if not is_id(name):
@@ -122,7 +130,7 @@ def _found_installed(entry: PluginEntry, point: Point) -> Found:
     manifest_path = _manifest_beside(file, module, point)
     if manifest_path is None:
         raise Skipped(f"{whose} has no manifest: it ships a plugin.yaml beside {file}", name)
-    manifest = read_manifest(manifest_path, name, id_if_none=name)
+    manifest = read_manifest(manifest_path, name, id_if_none=name, reader=reader)
     return Found(
         entry=entry,
         id=name,

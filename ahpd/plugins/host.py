@@ -146,7 +146,7 @@ class PluginHost:
         self._texts = texts
         self._installed = installed
         self._grants = tuple(grants)
-        self._records: list[LateRecords] = []
+        self._held: list[LateHandle | LateRecords] = []
         self._gone = False
 
     # -- what may be read ------------------------------------------------------------
@@ -219,7 +219,9 @@ class PluginHost:
     def register_channel(self, scheme: str, channel: Channel) -> IChannelHandle:
         """See `IPluginHost.register_channel`."""
         self._registrar.register_channel(scheme, channel)
-        return LateHandle(self._around.world, self.id, scheme)
+        handle = LateHandle(self._around.world, self.id, scheme)
+        self._held.append(handle)
+        return handle
 
     register_resources = _port("resources")
     register_terminals = _port("terminals")
@@ -293,7 +295,7 @@ class PluginHost:
             check_text(f"the body of the records {name}", body)
         self._around.collections.take(name, self.id)
         opened = LateRecords(self._around.world, name, RecordOptions(body=body))
-        self._records.append(opened)
+        self._held.append(opened)
         return opened
 
     async def secret(self, name: str, *, team: str | None = None, owner: str | None = None) -> str:
@@ -378,6 +380,6 @@ class PluginHost:
     def let_go(self) -> None:
         """The plugin is unloaded: what it still holds of this does nothing any more."""
         self._gone = True
-        for opened in self._records:
-            opened.close()
+        for held in self._held:
+            held.close()
         self._around.collections.forget(self.id)

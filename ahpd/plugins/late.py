@@ -30,12 +30,13 @@ class LateHandle:
         self._world = world
         self._plugin = plugin
         self._scheme = scheme
+        self._gone = False
 
     def _handle(self) -> IChannelHandle:
         side = self._world.built
         if side is None:
             raise RuntimeError(f"{self._scheme}: nothing is published before the host is built")
-        handle = side.channel(self._plugin, self._scheme)
+        handle = None if self._gone else side.channel(self._plugin, self._scheme)
         if handle is None:
             raise RuntimeError(f"{self._scheme}: the plugin {self._plugin} has no such channel")
         return handle
@@ -54,6 +55,10 @@ class LateHandle:
     def subscribers(self, uri: str) -> Sequence[Watching]:
         """See `IChannelHandle.subscribers`."""
         return self._handle().subscribers(uri)
+
+    def close(self) -> None:
+        """The plugin was unloaded: what it serves when it is loaded again is not this one's."""
+        self._gone = True
 
 
 class Collections:

@@ -215,6 +215,7 @@ class Plugins(Service):
 
     def _not_reloaded(self, why: Skipped, plugin: str, held: RunningPlugin | None) -> str:
         if held is None:
+            self._rows.listed(self._loader.named)
             self._rows.skipped(plugin, why.line)
             return why.line
         line = f"it runs on as it was: {why.why}"

@@ -91,7 +91,7 @@ class Loader:
             entry = with_options(entry, plugin, self.options)
             result = attrs.evolve(result, entry=entry)
         if not plugin or plugin in self._named:  # what is second is known by its source
-            plugin = entry.source
+            plugin = cleared(entry.source)
         return Named(plugin, entry, result)
 
     @property

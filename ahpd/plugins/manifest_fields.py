@@ -34,6 +34,8 @@ _MOVED: Final[Mapping[str, str]] = MappingProxyType(
 _ICON_KEYS: Final = ("src", "contentType", "sizes", "theme")
 _THEMES: Final = ("light", "dark")
 _AHPD: Final = "ahpd"
+#: What JSON Schema calls the kinds of values.
+_TYPES: Final = ("string", "number", "integer", "boolean", "object", "array", "null")
 
 
 class _Wrong(Exception):
@@ -218,8 +220,17 @@ def _schema(value: object) -> Mapping[str, Any]:
     for key, below in properties.items():
         if not isinstance(below, Mapping | bool):
             raise _Wrong(f"{at}.properties.{key}", "must be a JSON Schema")
+        if isinstance(below, Mapping):
+            _check_type(below.get("type", "object"), f"{at}.properties.{key}.type")
     _texts(schema.get("required", []), f"{at}.required")
     return schema
+
+
+def _check_type(value: object, at: str) -> None:
+    """A schema says one type or several; anything else is a typing error in most manifests."""
+    for one in value if isinstance(value, list) and value else [value]:
+        if one not in _TYPES:
+            raise _Wrong(at, f"must be one of {', '.join(_TYPES)}")
 
 
 def _requires(given: Mapping[str, Any]) -> str | None:

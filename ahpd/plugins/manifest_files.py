@@ -1,9 +1,11 @@
 """The file a manifest is written in: `plugin.yaml`, or `plugin.json`, beside what it is of."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from ahpd.config import document
+from ahpd.config.document import Document
 from ahpd.config.errors import ConfigError
 from ahpd.plugins.manifest import Manifest
 from ahpd.plugins.manifest_fields import manifest_of
@@ -26,10 +28,16 @@ def manifest_file(folder: Path, plugin: str) -> Path | None:
     return there[0] if there else None
 
 
-def read_manifest(path: Path, called: str, *, id_if_none: str | None = None) -> Manifest:
-    """The manifest a file holds; see `manifest_of`. Raises `Skipped`."""
+def read_manifest(
+    path: Path,
+    called: str,
+    *,
+    id_if_none: str | None = None,
+    reader: Callable[[Path], Document] = document.read,
+) -> Manifest:
+    """The manifest a file holds, as `reader` reads it; see `manifest_of`. Raises `Skipped`."""
     try:
-        read = document.read(path)
+        read = reader(path)
     except ConfigError as error:
         raise Skipped(str(error), id_if_none or called) from None
     return manifest_of(

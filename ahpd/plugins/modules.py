@@ -7,6 +7,7 @@ import importlib
 import importlib.util
 import linecache
 import sys
+import time
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from traceback import walk_tb
@@ -24,6 +25,9 @@ from ahpd.plugins.skipped import Skipped
 from ahpd.plugins.standalone import private_name
 
 log = Logger(namespace="ahpd.plugin")
+
+#: Seconds within which a change may leave the time stamp of a folder as it was.
+_SAME_STAMP: Final = 2.0
 
 #: What a module does not export, because its manifest says it; what to write there.
 _IN_MANIFEST: Final = {
@@ -56,6 +60,7 @@ def import_plugin(found: Found) -> Imported:
     belongs = belongings(found)
     before = frozenset(sys.modules)  # another plugin of its distribution may run in these
     path = _on_path(found)
+    _look_anew(found)
     module: ModuleType | None = None
     why, ran = None, set()
     try:
@@ -93,6 +98,18 @@ def purge(imported: Imported) -> None:
 
 
 # -- importing -----------------------------------------------------------------------
+
+
+def _look_anew(found: Found) -> None:
+    """Have the plugin's own folders be listed anew, where they changed just now.
+
+    A folder that was looked into is not again while its time stamp is the one it had then, and a
+    file may come within that. Who looks for plugins has all other folders listed anew.
+    """
+    for folder in {found.folder, found.root}:
+        finder = sys.path_importer_cache.get(str(folder))
+        if finder is not None and time.time() - folder.stat().st_mtime < _SAME_STAMP:
+            finder.invalidate_caches()
 
 
 def _on_path(found: Found) -> str | None:

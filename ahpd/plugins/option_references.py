@@ -13,6 +13,7 @@ from ahpd.interfaces.vault import ISecrets, SecretFailure
 from ahpd.plugins.skipped import Skipped
 from ahpd.protocol.read_only import read_only
 from ahpd.schemas.documents import Unknown, of_item, of_key, parts
+from ahpd.schemas.vaulted import is_of_a_record, parse_name
 
 _VAULT: Final = "$secret"
 _KINDS: Final = (_VAULT, "fromEnv", "$env")
@@ -97,6 +98,20 @@ async def resolved(
     return copy
 
 
+def of_a_record(name: object) -> str | None:
+    """Why an option may not name this secret; None where it may, as far as its name goes.
+
+    Whoever may set an option may not therefore have a plugin show what a connector signs in with.
+    """
+    try:
+        of_record = is_of_a_record(parse_name(name))
+    except SecretFailure:  # said where it is read
+        return None
+    if not of_record:
+        return None
+    return f"names {name}, which is kept for a record: no option reads it"
+
+
 async def _read(
     reference: OptionReference, plugin: str, secrets: ISecrets, environ: Mapping[str, str]
 ) -> str:
@@ -117,6 +132,8 @@ async def _read(
             "of the host (host:<name>)",
             plugin,
         )
+    if refused := of_a_record(name):
+        raise Skipped(f"{at} {refused}", plugin)
     try:
         return await secrets.read(name)
     except SecretFailure as failure:

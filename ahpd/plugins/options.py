@@ -5,7 +5,7 @@ Source: PLUGINS.txt, "Declaring the options".
 
 from collections.abc import Mapping
 from copy import deepcopy
-from typing import Any
+from typing import Any, Final
 
 from ahpd.interfaces.vault import ISecrets
 from ahpd.plugins.found import Found
@@ -68,6 +68,31 @@ def manifest_defaults(schema: Mapping[str, Any] | None) -> dict[str, Any]:
         for key, said in properties.items()
         if isinstance(said, Mapping) and "default" in said
     }
+
+
+def unfitting_option(found: Found) -> str | None:
+    """What is wrong with the options that are set, as far as it can be told without reading what
+    they name; None for nothing. What is not set is `unset_options`'."""
+    schema = found.manifest.options_schema
+    if schema is None:
+        return None
+    at = f"plugins.{found.id}.options"
+    try:
+        check_value(of_keys(schema), dict(found.entry.options), at, references=True)
+    except Misfit as misfit:
+        return str(misfit)
+    return None
+
+
+#: What of a schema says what one key of its object may be.
+_OF_KEYS: Final = (
+    "$defs", "definitions", "properties", "patternProperties", "additionalProperties",
+)  # fmt: skip
+
+
+def of_keys(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a schema says of each key alone: what an object needs besides is not asked of one."""
+    return {"type": "object", **{key: schema[key] for key in _OF_KEYS if key in schema}}
 
 
 def unset_options(found: Found) -> list[str]:

@@ -89,7 +89,7 @@ class Registrar:
         """See `IPluginHost.register_tool`."""
         self._still()
         checked.check_instance(HostTool, tool)
-        checked.check_with("a tool", self._checks.tool, tool)
+        checked.check_with(_called(tool), self._checks.tool, tool)
         checked.check_callable(f"what runs the tool {tool.name}", tool.run, required=True)
         held = copies.tool_copy(tool)
         self._take("tools", "tools", tool.name, held)
@@ -296,3 +296,10 @@ class Registrar:
         for gap in self._checks.gaps(dict(schema)) if isinstance(schema, Mapping) else ():
             # What is wrong with the whole of a schema is told without a path.
             self._warn(f"{place} {gap}" if ": " in gap else f"{place}: {gap}")
+
+
+def _called(tool: HostTool) -> str:
+    """A tool in words, whose definition was not looked at yet."""
+    definition: Any = tool.definition
+    name = definition.get("name") if isinstance(definition, Mapping) else None
+    return f"the tool {name[:64]}" if isinstance(name, str) and name else "a tool"

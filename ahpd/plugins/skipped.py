@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from ahpd.config.plugins import PluginEntry
 from ahpd.interfaces.plugins import PluginError
+from ahpd.plugins.cleared import cleared
 
 if TYPE_CHECKING:
     from ahpd.plugins.found import Found
@@ -31,9 +32,9 @@ class Skipped(PluginError):
         state: PluginState = "error",
         found: "Found | None" = None,
     ) -> None:
-        super().__init__(why)
-        self.why = why
-        self.plugin = plugin
+        # What names a plugin may be an address, with what signs in there.
+        self.why, self.plugin = cleared(why), cleared(plugin)
+        super().__init__(self.why)
         self.state: PluginState = state
         self.found = found
         self.entry: PluginEntry | None = None if found is None else found.entry

@@ -48,8 +48,18 @@ class Listed:
 
 
 def listed(entries: Iterable[PluginEntry], finder: "Finder") -> list[Listed]:
-    """A row for each entry, in their order."""
-    return [row_of(result) for result in finder.find_all(entries)]
+    """A row for each entry, in their order, its options held to its schema."""
+    return [_fitting(row_of(result)) for result in finder.find_all(entries)]
+
+
+def _fitting(row: Listed) -> Listed:
+    """The row of a plugin that would be loaded: `unconfigured` where an option does not fit."""
+    if row.state != "ready" or row.found is None:
+        return row
+    from ahpd.plugins.options import unfitting_option  # noqa: PLC0415 - where there is a plugin
+
+    problem = unfitting_option(row.found)
+    return row if problem is None else attrs.evolve(row, state="unconfigured", problem=problem)
 
 
 def row_of(result: "Found | Skipped") -> Listed:

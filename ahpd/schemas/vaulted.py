@@ -179,7 +179,7 @@ class Vaulted:
         found = list(dict.fromkeys(_names_in(config)))
         if under is not None:
             return [name for name in found if name.startswith(under)]
-        return [name for name in found if _is_of_a_record(names.parse(name))]
+        return [name for name in found if is_of_a_record(names.parse(name))]
 
     async def _forget(self, found: Sequence[str]) -> None:
         failures: list[SecretFailure] = []
@@ -209,12 +209,17 @@ def _work(owner: str) -> dict[str, str | None]:
 def _of_another(name: names.SecretName, written: str, begin: str) -> str | None:
     """Why a record does not name this: else one who may not see a record's secret could have
     another record send it to where they choose."""
-    if not _is_of_a_record(name) or written.startswith(begin):
+    if not is_of_a_record(name) or written.startswith(begin):
         return None
     return "it is kept for another record, or for another owner's; give the secret again"
 
 
-def _is_of_a_record(name: names.SecretName) -> bool:
+#: The parts of a secret's name. Raises `SecretFailure`.
+parse_name = names.parse
+
+
+def is_of_a_record(name: names.SecretName) -> bool:
+    """Whether a name has the form of a record's own secret: `host:agent/build/apiKey`."""
     subject, *rest = name.name.split("/", 2)
     return subject in SUBJECTS and len(rest) == 2 and all(rest)
 

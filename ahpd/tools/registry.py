@@ -49,7 +49,7 @@ def permits(setting: Any, name: str) -> bool:
 
 def check_tool(tool: HostTool) -> None:
     """Raises `ValueError` for a tool whose definition is none, or that no model could call."""
-    check_strict(tool.definition, ToolDefinition, "a tool's definition")
+    check_strict(tool.definition, ToolDefinition, "its definition")
     if _NAME.fullmatch(tool.name) is None:
         raise ValueError(
             f"{tool.name[:100]!r} is no tool's name: 1 to 64 letters, digits, _ and - are"

@@ -1,0 +1,97 @@
+"""What `ahpd plugin` says: a plugin's row, its options, and what a change came to."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from ahpd.plugins.states import Listed
+
+
+@attrs.frozen(kw_only=True)
+class Seen:
+    """One plugin as it is listed: what the configuration says, and what a daemon made of it."""
+
+    listed: Listed
+    loaded: bool | None = None
+    """Whether the daemon that runs has loaded it; None where none runs, or none answered."""
+    problem: str | None = None
+    """What the daemon says is wrong with it."""
+
+    @property
+    def line(self) -> str:
+        """The line of the listing."""
+        if self.loaded is not False or self.listed.problem is not None:
+            return self.listed.line
+        if self.problem is not None:
+            return f"{self.listed.line}: not loaded: {self.problem}"
+        # Turned off it is not loaded, which is right.
+        return self.listed.line + (": not loaded" if self.listed.entry.enabled else "")
+
+    def row(self) -> dict[str, Any]:
+        """What `--json` answers of it."""
+        listed = self.listed
+        found = listed.found
+        return {
+            "id": listed.id,
+            "source": listed.entry.source,
+            "state": listed.state,
+            "enabled": listed.entry.enabled,
+            "title": listed.entry.name or (None if found is None else found.title),
+            "version": None if found is None else found.version,
+            "distribution": None if found is None else found.distribution,
+            "path": None if found is None else str(found.file),
+            "problem": listed.problem or self.problem,
+            "loaded": self.loaded,
+        }
+
+
+def seen(rows: Sequence[Listed], told: Sequence[Mapping[str, Any]] | None) -> list[Seen]:
+    """The rows of a configuration, with what a daemon says of each; None where none was asked."""
+    if told is None:
+        return [Seen(listed=row) for row in rows]
+    by_source = {row["spec"]: row for row in told}
+    return [_seen(row, by_source.get(row.entry.source, {})) for row in rows]
+
+
+def _seen(row: Listed, told: Mapping[str, Any]) -> Seen:
+    problem = told.get("problem")
+    if problem is not None:  # the line names it already
+        problem = problem.removeprefix(f"plugin {row.id} skipped: ")
+    return Seen(listed=row, loaded=bool(told.get("loaded")), problem=problem)
+
+
+def option_lines(shown: Mapping[str, Any], schema: Mapping[str, Any] | None) -> list[str]:
+    """A plugin's options, those that are set and those that could be, a line each."""
+    lines = [f"{key}: {value_words(value)}" for key, value in shown.items()]
+    known: Mapping[str, Any] = {} if schema is None else schema.get("properties", {})
+    required = () if schema is None else schema.get("required", ())
+    return lines + [
+        _unset(key, said if isinstance(said, Mapping) else {}, key in required)
+        for key, said in known.items()
+        if key not in shown
+    ]
+
+
+def _unset(key: str, said: Mapping[str, Any], needed: bool) -> str:
+    """`unit: - (must be set) What is counted.`"""
+    if "default" in said:
+        note = f"(default {value_words(said['default'])})"
+    else:
+        note = "(must be set)" if needed else ""
+    words = said.get("description") or said.get("title") or ""
+    return " ".join(f"{key}: - {note} {words}".split())
+
+
+def value_words(value: Any) -> str:
+    """A value of an option: a text as it is, all else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def to_set(row: Listed) -> str | None:
+    """The command that sets the first option a plugin is missing; None where it misses none."""
+    from ahpd.plugins.options import unset_options
+
+    missing = [] if row.found is None else unset_options(row.found)
+    return f"ahpd plugin config {row.id} {missing[0]} VALUE" if missing else None
