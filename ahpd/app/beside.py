@@ -35,7 +35,11 @@ class Beside:
 
 
 def make_beside(
-    ground: Ground, root: RootService, access: IAccess, report: Report = logged
+    ground: Ground,
+    root: RootService,
+    access: IAccess,
+    choices: Choices,
+    report: Report = logged,
 ) -> Beside:
     """The parts, with what this host serves of its own: the clients, and two commands.
 
@@ -44,7 +48,7 @@ def make_beside(
     extensions = Extensions(ground.store, access, report)
     grants = Grants(report)
     described = Described(extensions, grants)
-    invocations, choices = Invocations(access), Choices(access)
+    invocations = Invocations(access)
     clients = ConnectedClients(ground.store, access, ground.scheduler, ground.now)
 
     def hold(key: str, schema: State, value: object) -> None:

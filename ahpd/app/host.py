@@ -14,8 +14,9 @@ from functools import partial
 from typing import Any
 
 from ahpd.app.agent_records import make_agent_records, make_agents, serve_agent_records
-from ahpd.app.agent_side import Later, ToolsService, make_credentials, make_offers, make_tools
+from ahpd.app.agent_side import Later, make_credentials, make_offers, make_tools
 from ahpd.app.beside import make_beside
+from ahpd.app.built import Domains
 from ahpd.app.domains import (
     attachments_folder,
     configured_judge,
@@ -29,13 +30,15 @@ from ahpd.app.domains import (
 from ahpd.app.ground import Ground
 from ahpd.app.kept_records import KeptRecords
 from ahpd.app.observed import observe
-from ahpd.app.plugin_parts import make_connectors, make_plugin_parts
+from ahpd.app.plugin_parts import make_plugin_parts
 from ahpd.app.plugin_side import PluginSide, make_plugin_side
 from ahpd.app.serving import serve
-from ahpd.app.tree import Built, Host, make_ways, plant
+from ahpd.app.tree import Around, Host, plant
+from ahpd.app.ways import make_ways
 from ahpd.channels.store import ChannelStore
 from ahpd.config.settings import Settings
 from ahpd.extensions.access import OpenAccess
+from ahpd.extensions.completions import Choices
 from ahpd.extensions.triggers import TriggerTypes
 from ahpd.interfaces import IAccess, IAgent, IJudge, ISessionStore, ITerminals
 from ahpd.peers.clients import ClientRegistry
@@ -119,6 +122,39 @@ def _make_host(
     judge: IJudge | None,
     access: IAccess,
 ) -> Host:
+    choices = Choices(access)
+    vaulted = Vaulted(side.world.secrets, side.environ, side.unspoken.add)
+    domains = _make_domains(ground, side, agents, port, providers, judge, access, choices, vaulted)
+    root, sessions, parts = domains.root, domains.sessions, domains.resources
+    observe(
+        side.events,
+        ground,
+        sessions,
+        domains.terminals,
+        parts.resources,
+        domains.credentials,
+        access,
+    )
+    beside = make_beside(ground, root, access, choices, side.rows.problem)
+    triggers = TriggerTypes(partial(choices.stamped, dynamic=True), side.rows.problem)
+    ways = make_ways(ground, serve(ground, domains, beside, triggers))
+    serve_agent_records(domains.records, beside.extensions, beside.invocations)
+    choices.listen(domains.records.connectors_moved)
+    plugins = make_plugin_parts(ground, side, beside, domains, triggers, vaulted, ways)
+    return plant(ground, domains, Around(ways=ways, beside=beside, side=side, plugins=plugins))
+
+
+def _make_domains(
+    ground: Ground,
+    side: PluginSide,
+    agents: Mapping[str, IAgent] | None,
+    port: ITerminals | None,
+    providers: Mapping[str, Any] | None,
+    judge: IJudge | None,
+    access: IAccess,
+    choices: Choices,
+    vaulted: Vaulted,
+) -> Domains:
     settings, folded = ground.settings, side.plugins.folded
     # What of the configuration may be refused comes ahead of the agents, who hold something.
     servers, managed = configured_servers(settings), managed_settings(settings)
@@ -132,7 +168,6 @@ def _make_host(
     kept = KeptRecords(ground, parts.threads.run, folded.port("records"))
     side.world.records_are(kept.for_plugins)
     held = make_agents(ground, agents, lambda: root.agents_changed(held.agents.values()))
-    vaulted = Vaulted(side.world.secrets, side.environ, side.unspoken.add)
     records = make_agent_records(
         ground,
         held,
@@ -145,8 +180,8 @@ def _make_host(
         registered_engines=folded.engines,
         collection=lambda: kept.collection("agents"),
         taken=lambda name: f"the scheme {name}:" if parts.resources.serves(name) else None,
-        connectors=lambda: connectors.choices(),  # noqa: PLW0108 - it is made further down
-        stamped=lambda schema: beside.choices.stamped(schema, dynamic=True),
+        connectors=lambda: choices.connectors(),  # noqa: PLW0108 - what they are is said later
+        stamped=partial(choices.stamped, dynamic=True),
         methods_of=side.world.methods_of,
         plugin_icons=side.rows.icons_of,
         template_icons=side.icons.of_template,
@@ -167,56 +202,18 @@ def _make_host(
     root.on_config = sessions.moves.switched
     tools, world = make_tools(ground, sessions, parts.resources, terminals)
     offers.tools = tools
-    observe(side.events, ground, sessions, terminals, parts.resources, credentials, access)
-    beside = make_beside(ground, root, access, side.rows.problem)
-    triggers = TriggerTypes(partial(beside.choices.stamped, dynamic=True), side.rows.problem)
-    hub = serve(
-        ground,
-        held.agents,
-        root,
-        sessions,
-        terminals,
-        parts,
-        credentials,
-        world.kept,
-        beside,
-        triggers,
-    )
-    connectors = make_connectors(ground, side, beside, kept, vaulted, sessions, folder)
-    serve_agent_records(records, beside.extensions, beside.invocations)
-    beside.choices.listen(records.connectors_moved)
-    ways = make_ways(ground, hub)
-    plugins = make_plugin_parts(
-        ground,
-        side,
-        beside,
-        root,
-        sessions,
-        tools,
-        records,
-        connectors,
-        triggers,
-        kept,
-        vaulted,
-        ways.routes,
-        ways.signed_in,
-    )
-    return plant(
-        ground,
-        Built(
-            folder=folder,
-            sessions=sessions,
-            terminals=terminals,
-            resources=parts,
-            ways=ways,
-            offers=offers,
-            agents=held,
-            records=records,
-            kept=kept,
-            tools=ToolsService(tools, offers.servers),
-            later=later,
-            beside=beside,
-            side=side,
-            plugins=plugins,
-        ),
+    return Domains(
+        folder=folder,
+        resources=parts,
+        terminals=terminals,
+        kept=kept,
+        agents=held,
+        records=records,
+        root=root,
+        credentials=credentials,
+        offers=offers,
+        sessions=sessions,
+        tools=tools,
+        artifacts=world.kept,
+        later=later,
     )

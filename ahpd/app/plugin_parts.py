@@ -11,32 +11,28 @@ from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
 from ahpd.app.beside import Beside
+from ahpd.app.built import Domains
 from ahpd.app.contributions import Contributions
 from ahpd.app.ground import Ground
-from ahpd.app.kept_records import KeptRecords
 from ahpd.app.plugin_calls import PluginCalls
 from ahpd.app.plugin_connection import PluginConnections
 from ahpd.app.plugin_settings import PluginSettings
 from ahpd.app.plugin_side import PluginSide
 from ahpd.app.produced import ProducedContent
+from ahpd.app.ways import Ways
 from ahpd.attachments.files import AttachmentFiles
-from ahpd.attachments.folder import AttachmentsFolder
 from ahpd.canvases.service import Canvases
 from ahpd.connectors.ground import Ground as ConnectorsGround
 from ahpd.connectors.service import ConnectorsService
 from ahpd.extensions.rows import Rows
 from ahpd.extensions.triggers import TriggerTypes
-from ahpd.interfaces import IPeerFactory, Reader
 from ahpd.plugins.at_need import RootAtNeed
 from ahpd.plugins.command_table import plugin_methods
 from ahpd.plugins.live import Closers
-from ahpd.records.records_service import AgentRecordsService
 from ahpd.root.service import RootService
 from ahpd.schemas import Vaulted
-from ahpd.sessions.service import SessionsService
 from ahpd.sessions.starting import OWNER, SessionStarts
 from ahpd.tools.registry import ToolRegistry
-from ahpd.transports.plugin_routes import PluginRoutes
 from ahpd.tunnels.service import TunnelsService
 
 if TYPE_CHECKING:
@@ -65,16 +61,10 @@ class PluginParts:
         return (self.canvases, self.connectors, self.tunnels)
 
 
-def make_connectors(
-    ground: Ground,
-    side: PluginSide,
-    beside: Beside,
-    kept: KeptRecords,
-    vaulted: Vaulted,
-    sessions: SessionsService,
-    folder: AttachmentsFolder | None,
+def _connectors(
+    ground: Ground, side: PluginSide, beside: Beside, built: Domains, vaulted: Vaulted
 ) -> ConnectorsService:
-    """The connectors of a host; `folder` is where what comes with messages is kept."""
+    sessions, folder = built.sessions, built.folder
 
     def files(session: str) -> Path | None:
         return None if folder is None else AttachmentFiles(folder.path, ground.ids).folder(session)
@@ -88,7 +78,7 @@ def make_connectors(
         return whose
 
     return ConnectorsService(
-        kept.host_store,
+        built.kept.host_store,
         beside.access,
         ConnectorsGround(
             vaulted=vaulted,
@@ -109,20 +99,16 @@ def make_plugin_parts(
     ground: Ground,
     side: PluginSide,
     beside: Beside,
-    root: RootService,
-    sessions: SessionsService,
-    tools: ToolRegistry,
-    records: AgentRecordsService,
-    connectors: ConnectorsService,
+    built: Domains,
     triggers: TriggerTypes,
-    kept: KeptRecords,
     vaulted: Vaulted,
-    routes: PluginRoutes,
-    peers_for: Callable[[Reader], IPeerFactory],
+    ways: Ways,
 ) -> PluginParts:
     """Everything, wired to each other and served to clients."""
+    root, sessions = built.root, built.sessions
+    connectors = _connectors(ground, side, beside, built, vaulted)
     tunnels = TunnelsService(
-        kept.host_store,
+        built.kept.host_store,
         vaulted,
         ground.scheduler,
         ground.ids,
@@ -133,15 +119,15 @@ def make_plugin_parts(
     canvases = Canvases(ground.store, root.canvases_enabled, sessions.reach_chat, ground.ids)
     sessions.from_plugins.canvases = canvases.of
     sessions.from_plugins.chat_gone = canvases.chat_gone
-    connections = PluginConnections(ground.scheduler, peers_for)
+    connections = PluginConnections(ground.scheduler, ways.signed_in)
     contributions = Contributions(
         beside=beside,
         root=root,
         sessions=sessions,
-        tools=tools,
-        routes=routes,
+        tools=built.tools,
+        routes=ways.routes,
         triggers=triggers,
-        records=records,
+        records=built.records,
         connectors=connectors,
         tunnels=tunnels,
         connections=connections,
@@ -159,7 +145,7 @@ def make_plugin_parts(
         automations=folded.folded.port("automations"),
         spawn=_spawn,
     )
-    _serve(ground, side, beside, root, connectors, tunnels, tools)
+    _serve(ground, side, beside, root, connectors, tunnels, built.tools)
     return PluginParts(
         connectors=connectors,
         tunnels=tunnels,

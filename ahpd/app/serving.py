@@ -1,12 +1,13 @@
 """The connections' side: which channels there are, which commands, who decides on actions."""
 
 from collections import ChainMap
-from collections.abc import Mapping, MutableMapping
+from collections.abc import MutableMapping
 from typing import cast
 
 from ahpd import __version__
 from ahpd.app.beside import Beside
-from ahpd.app.domains import ResourceParts, make_completer
+from ahpd.app.built import Domains
+from ahpd.app.domains import make_completer
 from ahpd.app.ground import Ground
 from ahpd.channels.directory import ChannelDirectory
 from ahpd.chats.commands import PREFIX
@@ -23,39 +24,25 @@ from ahpd.commands.sessions import session_commands
 from ahpd.commands.subscriptions import Subscriptions
 from ahpd.commands.terminals import terminal_commands
 from ahpd.completions.tokens import TRIGGERS
-from ahpd.credentials.service import Credentials
 from ahpd.extensions.triggers import TriggerTypes
-from ahpd.interfaces import Command, IAgent
+from ahpd.interfaces import Command
 from ahpd.peers.hub import PeerHub
 from ahpd.peers.older_windows import CHAT_URIS
 from ahpd.peers.peer import Peer
 from ahpd.protocol import State
 from ahpd.protocol.uris import ChannelKind
-from ahpd.root.service import RootService
-from ahpd.sessions.service import SessionsService
-from ahpd.sessions.session_artifacts import ArtifactsKept
-from ahpd.terminals.service import TerminalsService
 
 NAME = "ahpd"
 
 
-def serve(
-    ground: Ground,
-    agents: Mapping[str, IAgent],
-    root: RootService,
-    sessions: SessionsService,
-    terminals: TerminalsService | None,
-    parts: ResourceParts,
-    credentials: Credentials,
-    artifacts: ArtifactsKept,
-    beside: Beside,
-    triggers: TriggerTypes,
-) -> PeerHub:
+def serve(ground: Ground, built: Domains, beside: Beside, triggers: TriggerTypes) -> PeerHub:
     """The connections' side: which channels there are, which commands, who decides on actions."""
+    root, sessions, terminals = built.root, built.sessions, built.terminals
+    parts, credentials, agents = built.resources, built.credentials, built.agents.agents
     store, clients = ground.store, ground.clients
     directory = ChannelDirectory(store)
     dispatcher = Dispatcher(store, directory)
-    _register(directory, dispatcher, root, sessions, terminals, parts)
+    _register(directory, dispatcher, built)
     directory.register(ChannelKind.EXTENSION, beside.extensions)
     dispatcher.register(ChannelKind.CHAT, sessions.chat_actions)
     presence, addresses = sessions.presence, sessions.addresses
@@ -86,7 +73,7 @@ def serve(
         **authentication_commands(credentials),
         **session_commands(sessions, credentials),
         **chat_commands(sessions),
-        **artifact_commands(sessions, artifacts),
+        **artifact_commands(sessions, built.artifacts),
         **completion_commands(make_completer(ground), store, directory, sessions),
         **({} if terminals is None else terminal_commands(terminals)),
         **resource_commands(parts.resources, parts.watches, ground.scheduler),
@@ -105,16 +92,10 @@ def serve(
     return hub
 
 
-def _register(
-    directory: ChannelDirectory,
-    dispatcher: Dispatcher,
-    root: RootService,
-    sessions: SessionsService,
-    terminals: TerminalsService | None,
-    parts: ResourceParts,
-) -> None:
+def _register(directory: ChannelDirectory, dispatcher: Dispatcher, built: Domains) -> None:
     """Who knows the channels of each kind, and who decides on what clients send to them."""
-    dispatcher.register(ChannelKind.ROOT, root)
+    sessions, terminals = built.sessions, built.terminals
+    dispatcher.register(ChannelKind.ROOT, built.root)
     for kind, handler in (
         (ChannelKind.SESSION, sessions.session_actions),
         (ChannelKind.ANNOTATIONS, sessions.annotation_actions),
@@ -125,4 +106,4 @@ def _register(
     if terminals is not None:
         directory.register(ChannelKind.TERMINAL, terminals.channels)
         dispatcher.register(ChannelKind.TERMINAL, terminals.actions)
-    directory.register(ChannelKind.RESOURCE_WATCH, parts.watches.channels)
+    directory.register(ChannelKind.RESOURCE_WATCH, built.resources.watches.channels)

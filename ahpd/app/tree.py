@@ -8,30 +8,21 @@ import attrs
 from twisted.application.service import MultiService, Service
 from twisted.internet.defer import Deferred
 
-from ahpd import __version__
-from ahpd.app.agent_side import Later, ToolsService, serve_tools
+from ahpd.app.agent_side import ToolsService, serve_tools
 from ahpd.app.beside import Beside
-from ahpd.app.domains import ResourceParts, policy
+from ahpd.app.built import Domains
+from ahpd.app.domains import policy
 from ahpd.app.ground import Ground
-from ahpd.app.kept_records import KeptRecords
-from ahpd.app.offers import Offers
 from ahpd.app.plugin_parts import PluginParts
 from ahpd.app.plugin_side import Announced, PluginSide, listening_payload
 from ahpd.app.serving import NAME
-from ahpd.attachments.folder import AttachmentsFolder
+from ahpd.app.ways import Ways
 from ahpd.channels.store import ChannelStore
-from ahpd.interfaces import IPeerFactory, ISessionStore, Reader
+from ahpd.interfaces import IPeerFactory, ISessionStore
 from ahpd.journal.upkeep import StoreUpkeep
-from ahpd.peers.hub import PeerHub
-from ahpd.protocol.versions import SUPPORTED
-from ahpd.records.records_service import AgentRecordsService
-from ahpd.records.service import AgentsService
 from ahpd.service_tree import ServiceTree
 from ahpd.sessions.service import SessionsService
-from ahpd.terminals.service import TerminalsService
-from ahpd.transports.http import HostRouter, Router, RoutesRouter
-from ahpd.transports.plugin_routes import PluginRoutes
-from ahpd.transports.recorder import WireLog
+from ahpd.transports.http import HostRouter
 from ahpd.transports.stdio import StdioTransport
 from ahpd.transports.websocket import WebSocketListener
 
@@ -77,73 +68,24 @@ class Routes(Service):
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
-class Ways:
-    """The ways into a host: what is served where, before any of it listens."""
+class Around:
+    """What stands around the domains: how they are reached, and what plugins have of them."""
 
-    router: HostRouter
-    routes: PluginRoutes
-    routes_router: Router
-    """Where the plugins' routes are: the host's own, or that of a listener of theirs."""
-    wire: WireLog | None
-    peers: IPeerFactory
-    hub: PeerHub
-
-    def signed_in(self, reader: Reader) -> IPeerFactory:
-        """Makes peers of connections on which `reader` is signed in."""
-        peers = self.hub.signed_in(reader)
-        return peers if self.wire is None else self.wire.wrap(peers)
-
-
-def make_ways(ground: Ground, hub: PeerHub) -> Ways:
-    """The ways into a host that serves `hub`."""
-    settings = ground.settings
-    router = HostRouter(NAME, __version__, SUPPORTED)
-    routes_router: Router = router
-    if settings.routes is not None:
-        routes_router = RoutesRouter()
-        PluginRoutes(router)  # there are none on the host's own port: 404, and no token is asked
-    wire = None
-    if settings.wire is not None:
-        wire = WireLog(settings.wire, ground.scheduler, lambda: ground.now().timestamp())
-    return Ways(
-        router=router,
-        routes=PluginRoutes(routes_router),
-        routes_router=routes_router,
-        wire=wire,
-        peers=hub if wire is None else wire.wrap(hub),
-        hub=hub,
-    )
-
-
-@attrs.frozen(kw_only=True, eq=False, repr=False)
-class Built:
-    """The domains of a host, and the connections' side, before they are put in their order."""
-
-    folder: AttachmentsFolder | None
-    sessions: SessionsService
-    terminals: TerminalsService | None
-    resources: ResourceParts
     ways: Ways
-    offers: Offers
-    agents: AgentsService
-    records: AgentRecordsService
-    kept: KeptRecords
-    tools: ToolsService
-    later: Later
     beside: Beside
     side: PluginSide
     plugins: PluginParts
 
 
-def plant(ground: Ground, built: Built) -> Host:
+def plant(ground: Ground, built: Domains, around: Around) -> Host:
     """The tree of services."""
-    settings, reactor, ways = ground.settings, ground.reactor, built.ways
+    settings, reactor, ways = ground.settings, ground.reactor, around.ways
     upkeep = StoreUpkeep(ground.kept, ground.scheduler)
     services: list[Service] = [ground.scheduler, upkeep, ground.store]
     if ways.wire is not None:
         services.append(ways.wire)
     services.append(ways.hub)
-    listener, others = _listeners(ground, built)
+    listener, others = _listeners(ground, built, ways)
     services += others
     stdio = None
     if settings.stdio:
@@ -151,21 +93,23 @@ def plant(ground: Ground, built: Built) -> Host:
         services.append(stdio)
     if built.folder is not None:
         services.append(built.folder)
-    parts, plugins = built.resources, built.side.plugins
+    parts, plugins = built.resources, around.side.plugins
     services += [parts.threads, parts.watches, parts.files, parts.clients, ground.supervisor]
-    services += [built.kept, built.plugins.closers]
+    services += [built.kept, around.plugins.closers]
     if built.terminals is not None:
         services.append(built.terminals)
-    services += [built.agents, built.records, built.sessions, built.tools, Routes(ways.router)]
+    tools = ToolsService(built.tools, built.offers.servers)
+    services += [built.agents, built.records, built.sessions, tools, Routes(ways.router)]
     # What stands on plugins' code goes down ahead of their services: a tunnel's kind takes it down.
     # Their connections are closed behind the event that says so.
-    connections = built.plugins.connections
-    services += [built.side.events, connections, plugins, *built.plugins.services]
+    connections = around.plugins.connections
+    services += [around.side.events, connections, plugins, *around.plugins.services]
     tree = ServiceTree(reactor, NAME)
     for service in services:
         service.setServiceParent(tree)
-    plugins.host(built.plugins.contributions, partial(_listening, ground, built, listener))
-    ready = Deferred.fromCoroutine(_ready(listener, others, built))
+    listening = partial(_listening, ground, built, around, listener)
+    plugins.host(around.plugins.contributions, listening)
+    ready = Deferred.fromCoroutine(_ready(listener, others, around.side))
     ended: Deferred[str] = Deferred()
     if stdio is not None and listener is None:
         ended = Deferred.fromCoroutine(stdio.when_ended())
@@ -177,16 +121,16 @@ def plant(ground: Ground, built: Built) -> Host:
         store=ground.store,
         sessions=built.sessions,
         kept=ground.kept,
-        beside=built.beside,
-        plugins=built.side,
+        beside=around.beside,
+        plugins=around.side,
     )
 
 
 def _listeners(
-    ground: Ground, built: Built
+    ground: Ground, built: Domains, ways: Ways
 ) -> tuple[WebSocketListener | None, list[WebSocketListener]]:
     """The listener of the protocol, and all there are, it among them."""
-    settings, ways = ground.settings, built.ways
+    settings = ground.settings
     if not settings.listens:
         return None, []
     admitted = policy(settings)
@@ -207,28 +151,28 @@ def _listeners(
 
 
 async def _listening(
-    ground: Ground, built: Built, listener: WebSocketListener | None
+    ground: Ground, built: Domains, around: Around, listener: WebSocketListener | None
 ) -> Mapping[str, Any] | None:
     """What the event `listening` carries, once the host listens; None where it does not."""
     # Whoever is told that the host listens finds everything there is open.
     await built.records.load()
-    await built.plugins.connectors.loaded()
+    await around.plugins.connectors.loaded()
     address = None
     if listener is not None:
         await listener.when_listening()
         address = listener.address
-    built.side.world.side = built.side.world.built
-    built.plugins.tunnels.listening(getattr(address, "port", None))
+    around.side.world.side = around.side.world.built
+    around.plugins.tunnels.listening(getattr(address, "port", None))
     return None if listener is None else listening_payload(ground.settings, address)
 
 
 async def _ready(
-    listener: WebSocketListener | None, listeners: list[WebSocketListener], built: Built
+    listener: WebSocketListener | None, listeners: list[WebSocketListener], side: PluginSide
 ) -> str | None:
     for each in listeners:
         url = await each.when_listening()
         if each is not listener:
             address = url.replace("ws://", "http://", 1)
-            built.side.announcements.say(f"routes on {address}/plugins/")
-    await built.side.plugins.begun
+            side.announcements.say(f"routes on {address}/plugins/")
+    await side.plugins.begun
     return None if listener is None else listener.url
