@@ -18,6 +18,10 @@ SET: Final = "<set>"
 #: A secret with fewer characters is struck only where it stands on its own: it is part of words
 #: that have nothing to do with it.
 SHORT: Final = 4
+#: So much of a secret's beginning gives it away, where words were cut short within it.
+_CUT: Final = 8
+#: A line of a secret of several lines that is as long is struck by itself.
+_LINE: Final = 16
 
 
 def struck(text: str, secrets: Iterable[str], instead: str = SET) -> str:
@@ -29,6 +33,19 @@ def struck(text: str, secrets: Iterable[str], instead: str = SET) -> str:
             text = re.sub(edged, lambda _: instead, text)
         elif form in text:
             text = text.replace(form, instead)
+    for form in found:
+        text = _uncut(text, form, instead)
+    return text
+
+
+def _uncut(text: str, form: str, instead: str) -> str:
+    """`text` without the beginning of a secret that was cut short at its end."""
+    whole = text.rstrip(". ")
+    at = whole.find(form[:_CUT], max(0, len(whole) - len(form))) if len(form) > _CUT else -1
+    while at >= 0:
+        if form.startswith(whole[at:]):
+            return whole[:at] + instead + text[len(whole) :]
+        at = whole.find(form[:_CUT], at + 1)
     return text
 
 
@@ -80,6 +97,8 @@ def _forms(secret: str) -> tuple[str, ...]:
         json.dumps(secret, ensure_ascii=False)[1:-1],
         quoted.replace("/", "\\/"),
     }
+    if len(lines) > 1:  # said line by line, as a program's output is logged
+        forms |= {line for line in lines if len(line) >= _LINE}
     with contextlib.suppress(UnicodeEncodeError):  # half a character, which no URL has
         forms |= {quote(secret), quote(secret, safe=""), quote_plus(secret)}
     return tuple(form for form in forms if form)

@@ -12,7 +12,6 @@ from ahpd.app.plugin_side import PluginSide
 from ahpd.interfaces import Refusal, RpcError
 from ahpd.plugins.ids import is_id
 from ahpd.plugins.named import Named
-from ahpd.plugins.states import row_of
 from ahpd.protocol import State
 from ahpd.root.host_values import PLUGINS, HostValue
 from ahpd.root.service import RootService
@@ -76,7 +75,7 @@ class PluginSettings:
 
 
 def _value(named: Named) -> HostValue:
-    found = row_of(named.result).found
+    found = named.known
     schema = None if found is None else found.manifest.options_schema
     title = named.plugin if found is None else found.title
     declared: State | None = None if schema is None else form_of(schema, title)

@@ -9,7 +9,7 @@ from typing import Final
 
 from zope.interface import implementer
 
-from ahpd.processes.child import Exit, IChildErrors
+from ahpd.processes.child import Exit, IOwnErrors
 from ahpd.processes.launch import SpawnFailure
 from ahpd.processes.supervisor import ProcessSupervisor
 from ahpd.processes.waiting import Moment
@@ -18,7 +18,7 @@ from ahpd.processes.waiting import Moment
 MOST_KEPT: Final = 256 * 1024
 
 
-@implementer(IChildErrors)
+@implementer(IOwnErrors)
 class _Run:
     """Gathers all that a child prints, in the order in which it came."""
 

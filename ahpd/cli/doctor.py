@@ -3,7 +3,8 @@
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -34,9 +35,9 @@ _LEVEL_WIDTH: Final = 9
 @json_flag
 @click.pass_context
 def doctor(context: click.Context) -> int:
-    """Check the configuration and every agent, and say what mends what does not work.
+    """Check the configuration, plugins and every agent, and say what mends what does not work.
 
-    Nothing is changed, no session is made and no model is asked. Flags are taken as a start would
+    Nothing is changed, no plugin is run, no session is made and no model is asked. Flags are taken as a start would
     take them; without any, a daemon in the background is looked at as it was started. The
     environment, PATH above all, is this shell's.
 
@@ -83,7 +84,10 @@ def examine(asked: Launch, found: Found) -> Sequence[Checked]:
         *examined.mcp_servers_of(read, os.environ),
         *_managed(read),
     ]
-    return [*checks, *_agents(read)]
+    from ahpd.cli.examined_plugins import checks_of, engines_of, plugins_of
+
+    plugins = plugins_of(read, Path(asked.directory))
+    return [*checks, *checks_of(plugins), *_agents(read, engines_of(plugins))]
 
 
 def _managed(read: Configuration) -> Iterator[Checked]:
@@ -101,14 +105,22 @@ def _managed(read: Configuration) -> Iterator[Checked]:
         yield examined.host("rules", OK, f"managed rules can be read, and are {read.get(names[1])}")
 
 
-def _agents(read: Configuration) -> Iterator[Checked]:
+def _agents(read: Configuration, of_plugins: Mapping[str, str]) -> Iterator[Checked]:
     from ahpd.records.demo import BUILT_IN
 
     engines = Engines(BUILT_IN)
     yield from _engines(engines)
     records: tuple[WrittenRecord, ...] = read.get("agents")
-    if any(record.mode != "disabled" for record in records):
-        yield from _records(read, engines)
+    theirs = {*of_plugins} - {*engines.names()}
+    here = [record for record in records if record.engine not in theirs]
+    if any(record.mode != "disabled" for record in here):
+        yield from _records(read, engines, here)
+    for record in records:
+        if record.engine in theirs and record.mode != "disabled":
+            words = (
+                f"its engine is of the plugin {of_plugins[record.engine]}, which is not run here"
+            )
+            yield Checked(subject=record.id, about="engine", level=OK, words=words)
     yield from (
         Checked(subject=record.id, about="record", level=OK, words="disabled: it is not looked at")
         for record in records
@@ -133,7 +145,9 @@ def _engines(engines: Engines) -> Iterator[Checked]:
     yield examined.host("engines", OK, ", ".join(works))
 
 
-def _records(read: Configuration, engines: Engines) -> Iterator[Checked]:
+def _records(
+    read: Configuration, engines: Engines, records: Sequence[WrittenRecord]
+) -> Iterator[Checked]:
     from ahpd.cli.once import run_with_ports
     from ahpd.records.checking import Checker
     from ahpd.vault import FileVault, Secrets
@@ -149,7 +163,7 @@ def _records(read: Configuration, engines: Engines) -> Iterator[Checked]:
         os.environ,
         lambda reactor, ports_for: Checker(
             engines, settings.engines, ports_for, reactor, secrets=secrets
-        ).check_all(settings.agents),
+        ).check_all(tuple(records)),
     )
     for record, findings in found:
         yield from (_checked(record, finding) for finding in findings)

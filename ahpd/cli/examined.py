@@ -37,7 +37,7 @@ class Checked:
     """One thing that was looked at."""
 
     subject: str
-    """`host`, or the id of an agent."""
+    """`host`, `plugins`, or the id of an agent."""
     about: str
     level: str
     words: str

@@ -4,7 +4,7 @@ Where a daemon runs with the configuration file, it is asked, and applies a chan
 the command does the work, and the next start applies it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -244,7 +244,7 @@ def config(
 def _show_options(context: click.Context, here: PluginsAtRest, name: str, key: str | None) -> None:
     options = _or_failed(lambda: here.shown(name))
     if key is None:
-        lines = option_lines(options, _schema(here, name))
+        lines = option_lines(options, here.schema(name))
         answer(context, "\n".join(lines) or f"{name} has no options set", options)
         return
     if key not in options:
@@ -252,17 +252,9 @@ def _show_options(context: click.Context, here: PluginsAtRest, name: str, key: s
     answer(context, value_words(options[key]), options[key])
 
 
-def _schema(here: PluginsAtRest, name: str) -> Mapping[str, Any] | None:
-    found = _or_failed(lambda: here.named(name)).found
-    return None if found is None else found.manifest.options_schema
-
-
 def _warn_of_unknown(here: PluginsAtRest, name: str, key: str) -> None:
-    from ahpd.schemas import unknown_keys
-
-    schema = _schema(here, name)
-    if schema is not None and unknown_keys(schema, {key: None}):
-        known = ", ".join(schema.get("properties", {})) or "none"
+    if _or_failed(lambda: here.unknown(name, key)):
+        known = ", ".join((here.schema(name) or {}).get("properties", {})) or "none"
         remark(f"ahpd: warning: {key} is not an option {name} knows; it has {known}")
 
 
@@ -302,7 +294,13 @@ def reload(context: click.Context, name: str) -> int:
     more. The exit status is 1 then.
     """
     _needs_daemon(context)
+    held = daemon(context)
+    known = [each for row in read(context, held).rows() for each in (row.id, row.entry.source)]
     said = _ask(context, "reload", {"id": name})
+    if name not in known and said.get("restart"):
+        words = f"there is no plugin {name}; what plugins use is loaded anew by: ahpd restart"
+        answer(context, words, said)
+        return 0
     done = not said.get("problems") and not said.get("restart")
     return _say(context, f"reloaded {name}" if done else f"{name} is not reloaded", said)
 

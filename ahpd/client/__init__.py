@@ -1,9 +1,13 @@
 """An AHP 1.0.0 client: one conversation with a host, over whatever carries its messages.
 
+from ahpd.client import Client
+from ahpd.transports.websocket_client import connect
+
 client = Client("my-tool", clock=reactor, info={"name": "my-tool"})
-await connect(reactor, url, client, token=token)     # ahpd.transports
+await connect(reactor, url, client, token=token)
 await client.initialize(subscriptions=["ahp-root://"])
-await client.subscribe(session)
+state = await client.subscribe(session)
+result = await client.request("x-notes/put", id="milk", text="buy some")
 ...
 await connect(reactor, url, client, token=token)     # after the connection went
 await client.reconnect()

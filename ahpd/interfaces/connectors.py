@@ -24,6 +24,8 @@ class Connector:
     """`host`, `team:<id>` or `user:<id>`."""
     title: str | None = None
     config: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
+    """What somebody filled in, held to the adapter's schema; what they left out is not there,
+    whatever the schema says is a default."""
 
 
 @attrs.frozen(kw_only=True)
@@ -33,8 +35,11 @@ class Capability:
     type: str
     """`receive`, `command`, `action`, `models` or `view`; another is shown by its title."""
     name: str
+    """Of an action, what `Adapter.run` is told; with the adapter's it is the tool's name,
+    `<adapter>_<action>`. Of a view, its surface: `main`."""
     title: str
     description: str = ""
+    """Of an action, what a model is told of the tool."""
     input: State | None = None
     """Of an action: the JSON Schema of what it takes."""
     path: str | None = None
@@ -118,7 +123,12 @@ class DeviceSignIn:
 
 @attrs.frozen(kw_only=True)
 class Adapter:
-    """A kind of connector. Optional members that are None are what it does not do."""
+    """A kind of connector. Optional members that are None are what it does not do.
+
+    Somebody makes a connector of it in a client (`x-ahpd/connectors/put`). Each capability of the
+    type `action` is a tool of the sessions that name a connector of this adapter in their setting
+    `connectors`, where the adapter has `run`.
+    """
 
     name: str
     """A slug, unique on a host; what a connector records as its `adapter`."""
@@ -126,15 +136,21 @@ class Adapter:
     schema: State
     """The JSON Schema of a connector's `config`; a credential in it says `secret: true`."""
     open: Callable[[Connector, IViewHandle], Any]
-    """Begin to answer for one connector; answers (or awaits) what stops it again, or None."""
+    """`open(connector, view)`: begin to answer for one connector, at each start and after each
+    change of it; answers (or awaits) what stops it again, or None. One that raises leaves the
+    connector kept and not open, with its words on the connector's row."""
     description: str = ""
     capabilities: Sequence[Capability] = ()
     icons: Sequence[State] = ()
     run: Callable[[Connector, str, Mapping[str, Any], ActionCall], Awaitable[Any]] | None = None
-    """Runs one action by its name; what it answers is the tool's answer."""
+    """`run(connector, action, arguments, call)`: runs one action by its name, with arguments that
+    fit its `input`; what it answers, a text or a ToolCallResult, is the tool's answer. Raises
+    `ToolFailure` in words for the model."""
     check: Callable[[Connector], Awaitable[Check]] | None = None
-    """A call that needs the connector's key."""
+    """Says whether the connector works, by a call that needs its key. It is asked after each open
+    and given ten seconds; what it raises is `failed` in its own words."""
     provider: Callable[[Connector], Endpoint] | None = None
+    """Where the models of a connector are called."""
     models: Callable[[Connector], Awaitable[Sequence[State]]] | None = None
     """Rows of what it serves: `{id, name?, context_length?, pricing?}`."""
     sign_in: CodeSignIn | DeviceSignIn | None = None

@@ -5,7 +5,8 @@ from typing import Any, Final
 
 from zope.interface import Interface
 
-#: Every event there is, by its name, with what its payload holds beside the name.
+#: Every event there is, by its name, with what its payload holds beside the name: a mapping that
+#: may be read and not written to. What ends in `?` may be missing.
 EVENTS: Final[Mapping[str, str]] = {
     "session_start": "session, provider, client?",
     "session_end": "session, reason",

@@ -21,7 +21,8 @@ RAISED: Final = (Exception, SystemExit, KeyboardInterrupt)
 
 @attrs.frozen(kw_only=True)
 class Description:
-    """What a client shows of a channel or a command."""
+    """What a client shows of a channel or a command, in the root state's `_meta`
+    (`ahpd.channels`, `ahpd.methods`)."""
 
     title: str
     description: str = ""
@@ -50,7 +51,7 @@ class Channel:
     """
 
     grant: str
-    """What a subscribe needs: `notes:read`."""
+    """What a subscribe needs: `notes:read`. On a host without users everybody holds it."""
     snapshot: Callable[[str, Caller], State | Awaitable[State]]
     authorize: Callable[[str, Caller], bool | Awaitable[bool]] | None = None
     """Asked only about a reader who does not hold the grant; True lets them in."""
@@ -113,7 +114,8 @@ Level = Literal["notice", "info", "warning", "error"]
 
 @attrs.frozen(kw_only=True)
 class Alert:
-    """Something a person should know of a row; shown until it is cleared or replaced."""
+    """Something a person should know of a row; shown until it is cleared or replaced, or the
+    plugin is loaded again."""
 
     level: Level
     text: str
@@ -144,9 +146,12 @@ class Operation:
 class IViewHandle(Interface):
     """Shows a page of state for one plugin, connector or agent.
 
-    A view is a small A2UI surface: `{root, components, dataModel?}` (PLUGINS.txt, the kinds from
-    `Text` to `KeyValue`). `surface` is `main`, the only one there is. A refused call is logged
-    and raises `ValueError` naming the rule; what was shown stays.
+    A view is a small A2UI surface, `{root, components, dataModel?}`: `components` is an object of
+    them by their ids, `root` the id of the first, and each is `{"component": KIND, ...}`, of the
+    kinds in `ahpd/views/kinds.py` (`Text`, `Column`, `Row`, `List`, `Button`, `KeyValue` ...).
+    `{"path": "/count"}` in place of a value reads it from `dataModel`. `surface` is `main`, the
+    only one there is. A refused call is logged and raises `ValueError` naming the rule; what was
+    shown stays.
     """
 
     def show_view(view: State, surface: str = "main") -> None:

@@ -67,5 +67,6 @@ class Request:
         return json.loads(self.body)
 
 
-#: What answers a route's requests. One that raises is answered 500 and logged.
+#: What answers a route's requests, whatever their method and path: it tells them apart itself. One
+#: that raises is answered 500 and logged.
 RouteHandler = Callable[[Request], Awaitable[Response]]

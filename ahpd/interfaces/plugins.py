@@ -44,14 +44,17 @@ class ConfigQuery:
     """What somebody typed into a picker of a session's form."""
 
     query: str = ""
+    """What was typed so far; empty asks for everything."""
     provider: str | None = None
+    """The agent the form is for, where one was chosen."""
     working_directory: str | None = None
     """A URI."""
     config: Mapping[str, Any] = attrs.field(factory=dict)
     """The other answers of the form."""
 
 
-#: Answers a picker: rows of `{value, label, description?}`.
+#: Answers a picker, at once or awaited: rows of `{value, label, description?}` (schema:
+#: SessionConfigValueItem) for what was typed. One that raises answers nothing, and is logged.
 ConfigCompleter = Callable[[ConfigQuery], Awaitable[Sequence[State]] | Sequence[State]]
 
 
@@ -61,7 +64,7 @@ class SessionConfigKey:
 
     key: str
     schema: State
-    """Schema: SessionConfigPropertySchema."""
+    """Schema: SessionConfigPropertySchema: `{"type": "string", "title": "Tone", "default": ...}`."""
     completer: ConfigCompleter | None = None
     """Answers its values as somebody types: the key is `enumDynamic` then."""
 
@@ -114,7 +117,10 @@ class PreambleAsk:
     """The session's other chats (schema: ChatSummary)."""
 
 
-#: Text put before the first turn of a chat, or None for none.
+#: What the model of a new chat is told ahead of its first message, and nobody is shown; None for
+#: nothing. It is asked of each chat that a person or a tool opens beside a session's own (plain, or
+#: a side chat), not of a session's first chat, a fork or a worker's. It is given ten seconds, and
+#: what it raises is logged.
 Preamble = Callable[[PreambleAsk], Awaitable[str | None] | str | None]
 
 
@@ -151,7 +157,12 @@ class IConnectionToHost(Interface):
     """A plugin's end of a connection to its own host."""
 
     async def request(method: str, params: State) -> Any:
-        """Ask; the result. Raises `RpcError`."""
+        """Ask; the result. Raises `RpcError`.
+
+        The first one is `initialize`, as of any client: `{"channel": "ahp-root://", "clientId":
+        "mine", "protocolVersions": ["1.0.0"]}`. A `subscribe` of `{"channel": uri}` answers
+        `{"snapshot": {"state": ...}}`.
+        """
 
     def notify(method: str, params: State) -> None:
         """Say."""
@@ -167,11 +178,13 @@ class IPluginContext(Interface):
     """What a plugin may read and not change."""
 
     id: str = Attribute("The plugin's id.")
-    path: Path = Attribute("The first directory the host serves.")
+    path: Path = Attribute("The first directory the host serves; not the plugin's own folder.")
     paths: Sequence[Path] = Attribute("Every directory the host serves.")
     version: str = Attribute("The version of ahpd that runs.")
-    host_name: str = Attribute("What this host is called.")
-    config_dir: Path = Attribute("The folder the daemon keeps its configuration in.")
+    host_name: str = Attribute(
+        "What this host is called: `root:<host_name>` owns what has no user."
+    )
+    config_dir: Path = Attribute("The folder of the configuration: collections and the vault too.")
     reactor: Any = Attribute("The reactor: clock, processes, connections.")
 
     def log(line: str) -> None:
@@ -182,9 +195,11 @@ class IPluginContext(Interface):
 
 
 class IPluginHost(IPluginContext):
-    """The host as a plugin's `apply` is handed it.
+    """The host as a plugin's `apply` is handed it, and all of `IPluginContext` besides.
 
-    `register_*` is there until `apply` returned and raises `PluginError` from then on; what is
+    A name that another plugin has already is left out with an alert, and the rest of the plugin
+    stays; anything else that is wrong with a registration raises `PluginError`, and a plugin whose
+    `apply` raises loses all it registered. `register_*` is there until `apply` returned and raises `PluginError` from then on; what is
     marked *later* is there from the event `listening` on and raises `PluginError` before.
     """
 
@@ -205,16 +220,24 @@ class IPluginHost(IPluginContext):
     def register_session_config(
         key: str, schema: State, completer: ConfigCompleter | None = None
     ) -> None:
-        """Add a setting to every session; with `completer` it is a picker."""
+        """Add a setting to every session; with `completer` it is a picker (`enumDynamic`).
+
+        `schema` is a SessionConfigPropertySchema (`type` and `title` at least). The value stands in
+        each session's state under `config.values`, and `HostTool.for_session` is handed it.
+        """
 
     def register_provider_configuration(registration: ProviderConfiguration) -> None:
         """Add a provider's settings to the root configuration."""
 
     def register_resource_provider(scheme: str, provider: Any) -> None:
-        """Serve a URI scheme (`IResourceProvider` and what more it provides)."""
+        """Serve a URI scheme (`IResourceProvider` and what more it provides).
+
+        A host is built over its schemes: a plugin with one comes, goes and is reloaded at the next
+        start (`restart: true`).
+        """
 
     def register_channel(scheme: str, channel: Channel) -> IChannelHandle:
-        """Serve a channel under an `x-` scheme."""
+        """Serve a channel under an `x-` scheme; what it answers publishes from `listening` on."""
 
     def register_method(name: str, method: Method) -> None:
         """Serve a command under an `x-` name."""
@@ -232,7 +255,8 @@ class IPluginHost(IPluginContext):
         """Offer operations on changesets."""
 
     def register_chat_preamble(preamble: Preamble) -> None:
-        """Put text before the first turn of each chat that is opened."""
+        """Tell the model of each chat that is opened beside a session's first something ahead of
+        its first message (`Preamble`)."""
 
     def register_session_meta(key: str, read: Callable[[str], Any]) -> None:
         """Add a key to every session's `_meta`; `read(session)` answers at once, None for none."""
@@ -240,16 +264,19 @@ class IPluginHost(IPluginContext):
     def register_grants(
         subject: str, title: str, operations: Sequence[str], description: str = ""
     ) -> None:
-        """Name operations a grant may name."""
+        """Name operations a grant may name: `("notes", "Notes", ["put"])` makes `notes:put`."""
 
     def register_route(handler: "RouteHandler | IResource") -> None:
-        """Serve `/plugins/<id>/` over HTTP; the handler authenticates its own callers."""
+        """Serve `/plugins/<id>/` over HTTP; the handler authenticates its own callers. One a
+        plugin: `await handler(request)` answers every path below, or an `IResource` does."""
 
     def register_service(service: IService) -> None:
-        """Start `service` once the host listens; it is stopped, and awaited, with the plugin."""
+        """Start `service` once the host listens; it is stopped, and awaited for ten seconds, when
+        the plugin goes and when the host stops."""
 
     def register_close(close: Callable[[], Any]) -> None:
-        """Call (and await) `close` when the plugin goes, in the order they were registered."""
+        """Call (and await for ten seconds) `close` when the plugin goes, is reloaded or has new
+        options, and when the host stops, in the order they were registered."""
 
     # -- ports, each a singleton: `replace` takes one over -------------------------------
 
@@ -307,12 +334,14 @@ class IPluginHost(IPluginContext):
     # -- events --------------------------------------------------------------------
 
     def on(event: str, handler: Callable[[Mapping[str, Any], IPluginContext], Any]) -> None:
-        """Call (and await) `handler(event, context)` at each `event`, in the order of registration."""
+        """Call (and await) `handler(event, context)` at each `event` (`EVENTS`), in the order of
+        registration. A plugin that is loaded while the host runs is told `listening` as well."""
 
     # -- what a plugin shows of itself ---------------------------------------------------
 
     def problem(line: str) -> None:
-        """One item of the plugin's own that it dropped."""
+        """One item of the plugin's own that it dropped: a line of the log, an alert on its row, and
+        what `ahpd start` prints."""
 
     def alert(alert: Alert) -> None:
         """Show an alert on the plugin's row; the oldest of more than 50 goes."""
@@ -338,7 +367,12 @@ class IPluginHost(IPluginContext):
         """A JSON value as YAML that `parse_yaml` reads back the same."""
 
     def records(name: str, body: str | None = None) -> IRecords:
-        """A collection of the host's record store. Its calls wait until the host is built."""
+        """A collection of the host's record store, `<config_dir>/<name>/`.
+
+        Its calls wait until the host is built, which is after every `apply`: one that is awaited in
+        `apply` never returns. Read what was kept at `listening`. `body` is the field that holds a
+        record's long text. Raises `PluginError` for a name another plugin has.
+        """
 
     async def secret(name: str, *, team: str | None = None, owner: str | None = None) -> str:
         """See `ISecrets.read`. Raises `SecretFailure`."""
@@ -347,7 +381,8 @@ class IPluginHost(IPluginContext):
         """Install one package into `installed`: `{"version": ...}` or `{"error": ...}`."""
 
     def connect() -> IConnectionToHost:
-        """*Later.* A connection to this host, as `plugin:<id>` with the entry's grants."""
+        """*Later.* A connection to this host, as `plugin:<id>` with the entry's grants. It is closed
+        when the plugin goes."""
 
     async def start_session(request: SessionRequest) -> str:
         """*Later.* Start a session; its URI. Raises `RpcError`."""

@@ -21,7 +21,8 @@ class RecordOptions:
     """How a collection is kept."""
 
     body: str | None = None
-    """The field that holds a record's long text, kept as the Markdown below the others."""
+    """The field that holds a record's long text, kept as the Markdown below the others:
+    `<id>.md`, with the others as YAML above it."""
     as_json: bool = False
     """The host's own collections are one JSON file for each record."""
 
@@ -47,8 +48,9 @@ class IRecords(Interface):
         """The records whose top-level fields equal each field of `match`."""
 
     async def put(record: State) -> None:
-        """Keep `record` in place of what its id held. Raises `RecordsFailure` for an id that is
-        no slug and for what is no JSON."""
+        """Keep `record`, which has its `id`, in place of what that id held: all of it, not the
+        fields that changed. Raises `RecordsFailure` for an id that is no slug (small letters,
+        digits and dashes, a letter first, at most 40) and for what is no JSON."""
 
     async def remove(identifier: str) -> bool:
         """True where a record was there."""

@@ -29,17 +29,22 @@ class Wanted:
 
 
 class IResourceProvider(Interface):
-    """Serves the resources of one scheme."""
+    """Serves the resources of one scheme.
+
+    A class says so with `@implementer(IResourceProvider)` of zope.interface, and names the others
+    it provides beside it.
+    """
 
     async def read(uri: str, wanted: Wanted) -> State:
-        """What is there (schema: ResourceReadResult)."""
+        """What is there (schema: ResourceReadResult): `{"data": TEXT, "encoding": "utf-8",
+        "contentType"?: "text/markdown"}`. `uri` is whole, `notes:/home`."""
 
 
 class IListedResources(Interface):
     """A provider whose scheme has directories."""
 
     async def list(uri: str) -> Sequence[State]:
-        """The entries of a directory (schema: DirectoryEntry)."""
+        """The entries of a directory (schema: DirectoryEntry): `{"name", "type": "file"}`."""
 
 
 class IResolvedResources(Interface):

@@ -42,7 +42,8 @@ class HostTool:
     """One tool of the host's. Source: PLUGINS.txt, "What a tool says about itself"."""
 
     definition: State
-    """Schema: ToolDefinition."""
+    """Schema: ToolDefinition: `{"name", "title", "description", "inputSchema": {"type": "object",
+    ...}}`. A name is at most 64 letters, digits, `_` and `-`, and one that is taken loses."""
     run: Callable[[Mapping[str, Any], ToolCallContext], Awaitable["str | State"]]
     """Takes arguments that fit `inputSchema`; answers a text or a whole ToolCallResult. Raises
     `ToolFailure`; any other exception is a failed call in words that show no trace."""

@@ -31,7 +31,9 @@ class TunnelReport:
 
     status: Literal["running", "stopped", "error"] | None = None
     url: str | None = None
+    """Where it is reached."""
     error: str | None = None
+    """What is wrong, in words for its row."""
     settings: Mapping[str, Any] | None = attrs.field(default=None, repr=False)
     """Settings the kind changed while it worked; they are kept as an update is."""
 

@@ -4,7 +4,7 @@ What it changes applies at the next start. Where a daemon runs it is asked inste
 same (`ahpd.plugins.commands`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -116,14 +116,25 @@ class PluginsAtRest:
             return self.file.unset_option(source, key)
         return self.file.set_option(source, key, value)
 
+    def schema(self, name: str) -> Mapping[str, Any] | None:
+        """The schema of a plugin's options; None for one that says nothing of them."""
+        found = self.named(name).found
+        return None if found is None else found.manifest.options_schema
+
+    def unknown(self, name: str, key: str) -> bool:
+        """Whether a plugin's schema knows nothing of the option `key`."""
+        from ahpd.schemas import unknown_keys  # noqa: PLC0415
+
+        schema = self.schema(name)
+        return schema is not None and bool(unknown_keys(schema, {key: None}))
+
     def shown(self, name: str) -> dict[str, Any]:
         """A plugin's options as they may be shown: what its schema marks as secret is `<set>`."""
         from ahpd.schemas import hidden  # noqa: PLC0415
 
         row = self.named(name)
-        schema = None if row.found is None else row.found.manifest.options_schema
         entry = with_options(row.entry, row.id, self.options)
-        shown: dict[str, Any] = hidden(schema, dict(entry.options))
+        shown: dict[str, Any] = hidden(self.schema(name), dict(entry.options))
         return shown
 
     def _own(self, row: Listed) -> str:
@@ -140,6 +151,7 @@ class PluginsAtRest:
         """Whether another entry names a plugin of the same distribution."""
         return any(
             other.found is not None
+            and other.found.kind == "distribution"  # a source tree has its name, and is elsewhere
             and other.found.distribution == distribution
             and other.entry.source != row.entry.source
             for other in listed(self.entries, self.finder)

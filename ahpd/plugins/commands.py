@@ -99,11 +99,10 @@ class PluginCommands:
 
     async def _uninstall(self, distribution: str) -> None:
         """Uninstall a distribution that no other entry uses."""
-        for named in self.named().values():
-            found = row_of(named.result).found
-            if found is not None and found.distribution == distribution:
-                return
-        await self.installer.remove(distribution)
+        found = [row_of(named.result).found for named in self.named().values()]
+        # A source tree has the distribution's name, and is elsewhere.
+        if distribution not in [one.distribution for one in found if one and one.kind != "tree"]:
+            await self.installer.remove(distribution)
 
     def _is_written(self, named: Named) -> bool:
         """Whether an entry names what a client wrote."""
@@ -275,7 +274,9 @@ class PluginCommands:
 def _left_out(outcome: Outcome, *plugins: str) -> State:
     """What of loaded plugins is not there, as an answer says it."""
     lines = [
-        f"plugin {plugin}: {line}" for plugin in plugins for line in outcome.left_out.get(plugin, ())
+        f"plugin {plugin}: {line}"
+        for plugin in plugins
+        for line in outcome.left_out.get(plugin, ())
     ]
     return {"leftOut": lines} if lines else {}
 

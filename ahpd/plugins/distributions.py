@@ -6,7 +6,7 @@ An entry point's name is the plugin's id, and its value is the module.
 import importlib
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -54,8 +54,7 @@ class Distributions:
 
         Raises `Skipped`.
         """
-        wanted = normalized(name)
-        own = [point for point in self._points if normalized(point.distribution) == wanted]
+        own = self._by_distribution.get(normalized(name), ())
         called = [point for point in own or self._points if point.name == name]
         if len(own) == 1 or len(called) == 1:
             return called[0] if len(called) == 1 else own[0]
@@ -75,6 +74,13 @@ class Distributions:
             name,
             state=MISSING,
         )
+
+    @cached_property
+    def _by_distribution(self) -> Mapping[str, Sequence[Point]]:
+        by_name: dict[str, list[Point]] = {}
+        for point in self._points:
+            by_name.setdefault(normalized(point.distribution), []).append(point)
+        return by_name
 
     @cached_property
     def _points(self) -> Sequence[Point]:

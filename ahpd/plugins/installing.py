@@ -16,7 +16,7 @@ from typing import Any, Final
 import attrs
 from twisted.internet.defer import DeferredLock
 
-from ahpd.plugins.credentials import Credential, environ_for
+from ahpd.plugins.credentials import environ_for
 from ahpd.plugins.failures import InstallFailure
 from ahpd.plugins.root import PluginRoot
 from ahpd.plugins.root_lock import held
@@ -143,11 +143,11 @@ class Installer:
                     return self._there_already(wanted)
                 extras = f"[{','.join(wanted.extras)}]" if wanted.extras else ""
                 target = f"{wanted.name}{extras}=={version}"
-            facts, wheel = await self._fetched(target, staging, wanted.credential)
+            facts, wheel = await self._fetched(wanted, target, staging)
             await self._put(wanted, target, facts, wheel, staging)
         finally:
             shutil.rmtree(staging, ignore_errors=True)
-        self._note_origin(facts.name, None if wanted.kind == "name" else wanted.text)
+        self._note_origin(facts.name, wanted.origin)
         found = self._root.installed(facts.name)
         if found is None:
             raise InstallFailure(
@@ -183,14 +183,13 @@ class Installer:
         self._check(facts)
         return _as_installed(facts)
 
-    async def _fetched(
-        self, target: str, staging: Path, credential: Credential | None
-    ) -> tuple[Facts, Path]:
+    async def _fetched(self, wanted: Wanted, target: str, staging: Path) -> tuple[Facts, Path]:
         """The distribution as a wheel in `staging`, looked at and found to be for this host."""
         folder = staging / "wheel"
         await self._root.pip(
-            *("wheel", "--no-deps", "--wheel-dir", str(folder), "--", target),
-            environ=environ_for(credential, target, staging, self._root.environ),
+            *("wheel", "--no-deps", "--wheel-dir", str(folder)),
+            *_named(wanted, target, staging),
+            environ=environ_for(wanted.credential, target, staging, self._root.environ),
         )
         wheels = list(folder.glob("*.whl"))
         if len(wheels) != 1:
@@ -231,7 +230,7 @@ class Installer:
             report = Path(staging) / "report.json"
             await self._root.pip(
                 *("install", "--upgrade", "--target", str(folder), "--report", str(report)),
-                *(*held_to, "--", wanted.text),
+                *(*held_to, *_named(wanted, wanted.text, Path(staging))),
                 environ=environ_for(
                     wanted.credential, wanted.text, Path(staging), self._root.environ
                 ),
@@ -281,6 +280,19 @@ class Installer:
             origins[normalized(distribution)] = origin
         if origins != before:
             replace(self._root.folder / _ORIGINS, json.dumps(origins, indent=2).encode())
+
+
+def _named(wanted: Wanted, target: str, staging: Path) -> tuple[str, ...]:
+    """The arguments of pip that name what is fetched.
+
+    An address may be signed, and arguments are every user's to read: it goes into a file for this
+    user alone. What pip would take for a variable there is none: `$` is written as URLs may.
+    """
+    if wanted.kind != "url":
+        return "--", target
+    file = staging / "requirements.txt"
+    replace(file, f"{target.replace('$', '%24')}\n".encode())
+    return "--requirement", str(file)
 
 
 def _as_installed(facts: Facts) -> Installed:

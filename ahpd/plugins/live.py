@@ -82,6 +82,10 @@ class Plugins(Service):
 
         A plugin that fails is skipped and shown. Raises `TwoAgents`.
         """
+        with self._rows.together():  # there is no host yet for anybody to see them on
+            return await self._load_first(entries)
+
+    async def _load_first(self, entries: Sequence[PluginEntry]) -> Fold:
         self._loader.look(entries)
         self._rows.listed(self._loader.named)
         for named in self._loader.named.values():

@@ -126,7 +126,7 @@ class Loader:
     def unspoken(self, named: Named) -> list[str]:
         """What no text about a plugin may quote: what its options hold under a mark, and what was
         read for anybody's."""
-        found = named.result.found if isinstance(named.result, Skipped) else named.result
+        found = named.known
         schema = None if found is None else found.manifest.options_schema
         return [*secrets_in(schema, dict(named.entry.options)), *self.read]
 

@@ -20,6 +20,11 @@ class Named:
     entry: PluginEntry
     result: "Found | Skipped"
 
+    @property
+    def known(self) -> "Found | None":
+        """What is known of the plugin, loadable or not; None for nothing."""
+        return self.result.found if isinstance(self.result, Skipped) else self.result
+
     def found(self) -> "Found":
         """What was found. Raises `Skipped`."""
         if isinstance(self.result, Skipped):

@@ -4,7 +4,7 @@
 variable of this process. Source: PLUGINS.txt, "Naming a secret instead of holding one".
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import attrs
@@ -50,20 +50,29 @@ def _walk(
     document: Any, schemas: list[Any], value: Any, path: tuple[str | int, ...]
 ) -> Iterator[OptionReference]:
     """References in `value`, which each of `schemas` may apply to."""
-    if not isinstance(value, Mapping | list | tuple):
+    if isinstance(value, Mapping) and len(value) == 1 and next(iter(value)) in _KINDS:
+        at_use = any(part.get(_AT_USE) is True for part in _applying(document, schemas))
+        yield OptionReference(path, value, at_use)
+        return
+    inner = _nested(value)
+    if not inner:  # what holds no other holds no reference, and its schema is not read for one
         return
     applying = _applying(document, schemas)
-    if isinstance(value, Mapping) and len(value) == 1 and next(iter(value)) in _KINDS:
-        at_use = any(part.get(_AT_USE) is True for part in applying)
-        yield OptionReference(path, value, at_use)
-    elif isinstance(value, Mapping):
-        for key, held in value.items():
-            below = [schema for part in applying for schema in of_key(part, key)]
-            yield from _walk(document, below, held, (*path, key))
+    said_of: Callable[[Any, Any], Iterator[Any]] = (
+        of_key if isinstance(value, Mapping) else of_item
+    )
+    for step, held in inner:
+        below = [schema for part in applying for schema in said_of(part, step)]
+        yield from _walk(document, below, held, (*path, step))
+
+
+def _nested(value: Any) -> list[tuple[Any, Any]]:
+    """What of `value` may hold a reference, each by its key or its index."""
+    if isinstance(value, Mapping):
+        steps: Iterable[tuple[Any, Any]] = value.items()
     else:
-        for index, item in enumerate(value):
-            below = [schema for part in applying for schema in of_item(part, index)]
-            yield from _walk(document, below, item, (*path, index))
+        steps = enumerate(value) if isinstance(value, list | tuple) else ()
+    return [(step, held) for step, held in steps if isinstance(held, Mapping | list | tuple)]
 
 
 def _applying(document: Any, schemas: list[Any]) -> list[Mapping[str, Any]]:

@@ -3,7 +3,7 @@
 Source: PLUGINS.txt, "Declaring the options".
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from typing import Any, Final
 
@@ -12,6 +12,7 @@ from ahpd.plugins.found import Found
 from ahpd.plugins.option_references import references_in, resolved
 from ahpd.plugins.skipped import Skipped
 from ahpd.schemas.checking import check_value, unknown_keys
+from ahpd.schemas.documents import plain
 from ahpd.schemas.failures import Misfit
 
 
@@ -62,12 +63,14 @@ def ready_options(
 
 def manifest_defaults(schema: Mapping[str, Any] | None) -> dict[str, Any]:
     """What the schema of a plugin's options says each is where nobody sets it."""
+    return {key: plain(default) for key, default in _defaults(schema)}
+
+
+def _defaults(schema: Mapping[str, Any] | None) -> Iterator[tuple[str, Any]]:
     properties: Mapping[str, Any] = {} if schema is None else schema.get("properties", {})
-    return {
-        key: deepcopy(said["default"])
-        for key, said in properties.items()
-        if isinstance(said, Mapping) and "default" in said
-    }
+    for key, said in properties.items():
+        if isinstance(said, Mapping) and "default" in said:
+            yield key, said["default"]
 
 
 def unfitting_option(found: Found) -> str | None:
@@ -100,5 +103,5 @@ def unset_options(found: Found) -> list[str]:
     schema = found.manifest.options_schema
     if schema is None:
         return []
-    held = manifest_defaults(schema).keys() | found.entry.options.keys()
+    held = {key for key, _ in _defaults(schema)} | found.entry.options.keys()
     return [key for key in schema.get("required", ()) if key not in held]

@@ -1,6 +1,7 @@
 """Manifests that were read before, so that a start reads none that is as it was.
 
-What a file holds is kept as JSON in the plugin root beside what tells the file from any other it
+What a file holds is kept as JSON text in the plugin root (`values`; whoever is handed it may change
+it, and reading the text again is the quickest copy) beside what tells the file from any other it
 may become: its time stamps, its size and its inode. A file that changed just now is read anew the
 next time too, because it may change again within the same stamp. Nothing is believed that somebody
 else could have written, and nothing here fails a load: where it cannot be read or kept, manifests
@@ -48,8 +49,10 @@ class ReadManifests:
             return document.read(path)
         known, held = self._known(), _stamps(found)
         kept = known.get(str(path))
-        if isinstance(kept, dict) and kept.get("stamps") == held:
-            return Document(path, _again(kept["values"]), kept["lines"])
+        if kept is not None and kept.get("stamps") == held:
+            values = _values(kept["values"])
+            if values is not None:
+                return Document(path, values, kept["lines"])
         read = document.read(path)
         if self._now() - max(found.st_mtime, found.st_ctime) > _SAME_STAMP:
             self._learn(path, held, read)
@@ -69,12 +72,13 @@ class ReadManifests:
 
     def _learn(self, path: Path, stamps: list[int], read: Document) -> None:
         try:
-            same = json.loads(json.dumps(read.values)) == read.values
+            values = json.dumps(read.values)
+            same = json.loads(values) == read.values
         except (TypeError, ValueError, RecursionError):
             return
         if same:  # what JSON cannot say is read anew
             self._known()[str(path)] = {
-                "stamps": stamps, "values": _again(read.values), "lines": dict(read.lines)
+                "stamps": stamps, "values": values, "lines": dict(read.lines)
             }  # fmt: skip
             self._moved = True
 
@@ -99,17 +103,19 @@ class ReadManifests:
 def _is_kept(kept: Any) -> bool:
     return (
         isinstance(kept, dict)
-        and isinstance(kept.get("values"), dict)
+        and isinstance(kept.get("values"), str)
         and isinstance(kept.get("lines"), dict)
     )
 
 
+def _values(text: str) -> dict[str, Any] | None:
+    """What was kept, as a value of its own for each who asks; None for what nobody kept here."""
+    try:
+        values = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return values if isinstance(values, dict) else None
+
+
 def _stamps(found: os.stat_result) -> list[int]:
     return [found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, found.st_dev]
-
-
-def _again(value: Any) -> Any:
-    """A copy of a JSON value: whoever is handed it may change it."""
-    if isinstance(value, dict):
-        return {key: _again(held) for key, held in value.items()}
-    return [_again(item) for item in value] if isinstance(value, list) else value

@@ -227,9 +227,12 @@ class Registrar:
         self._open("routes", "route")
         if self.contribution.route is not None:
             raise PluginError("a plugin has one route, and this one has one already")
-        from twisted.web.resource import IResource  # noqa: PLC0415 - for who has a route
+        from twisted.web.resource import IResource, Resource  # noqa: PLC0415 - for who has a route
 
-        if not callable(handler) and not IResource.providedBy(handler):
+        # What is a Resource need not be asked what it provides, which is worked out anew for
+        # each class and takes longer than all of the registration does.
+        served = callable(handler) or isinstance(handler, Resource)
+        if not served and not IResource.providedBy(handler):
             raise PluginError("a route is served by a coroutine function or an IResource")
         self.contribution.route = handler
 

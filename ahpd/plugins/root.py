@@ -10,6 +10,7 @@ import re
 import sys
 import sysconfig
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
 from typing import Final
@@ -57,19 +58,27 @@ class PluginRoot:
     """The folder `<configuration directory>/plugin-root`, mode 0700.
 
     `run` and `environ` are what programs are started with. `host` are the folders this program's
-    packages are in.
+    packages are in, those of `host_folders()` where none are given.
     """
 
     folder: Path
     run: Run
     environ: Mapping[str, str] = attrs.field(repr=False)
     interpreter: str = sys.executable
-    host: Sequence[str] = attrs.field(factory=host_folders)
+    _given: Sequence[str] | None = attrs.field(default=None, alias="host")
+    _path: Sequence[str] = attrs.field(factory=lambda: tuple(sys.path), init=False)
+    """What modules were imported from when it was made: plugins add to that."""
 
     @classmethod
     def of(cls, config_dir: Path, run: Run, environ: Mapping[str, str]) -> "PluginRoot":
         """The plugin root of a configuration directory."""
         return cls(config_dir / FOLDER, run, environ)
+
+    @cached_property
+    def host(self) -> Sequence[str]:
+        """The folders this program's packages are in; looked for when something is installed or
+        the root is made, because a start reads them all anyhow."""
+        return host_folders(self._path) if self._given is None else self._given
 
     @property
     def python(self) -> Path:

@@ -4,7 +4,8 @@ A row is what its manifest says, what the running daemon did with it, and what i
 Source: PLUGINS.txt, `x-ahpd-plugins`, "Text in the client's language".
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -66,6 +67,8 @@ class PluginRows:
         self._methods = methods
         self._unspoken = unspoken
         self._held: dict[str, _Row] = {}
+        self._put_off: dict[str, None] | None = None
+        """The plugins whose rows moved `together`, which are put behind it."""
         #: Told of each plugin that is loaded.
         self.on_applied: Callable[[RunningPlugin], None] = lambda plugin: None
         self.rows = Rows(
@@ -100,6 +103,17 @@ class PluginRows:
         return held
 
     # -- what became of each (`ahpd.plugins.live.IRows`) ------------------------------------
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Put each row that moves within the block once, behind it: nobody watches meanwhile."""
+        moved = self._put_off = {}
+        try:
+            yield
+        finally:
+            self._put_off = None
+            for plugin in moved:
+                self._put(plugin)
 
     def listed(self, named: Mapping[str, Named]) -> None:
         """The configuration names these from now on."""
@@ -185,6 +199,9 @@ class PluginRows:
     # -- a row as it is sent -----------------------------------------------------------------
 
     def _put(self, plugin: str) -> None:
+        if self._put_off is not None:
+            self._put_off[plugin] = None
+            return
         row = self._held.get(plugin)
         if row is not None and row.named is not None:
             self.rows.put(self._state(plugin, row, row.named))
@@ -261,6 +278,6 @@ def _described(manifest: "Manifest") -> State:
 
 def _secrets(named: Named) -> tuple[str, ...]:
     """What no text about this plugin may quote: the marked values of its options."""
-    found = row_of(named.result).found
+    found = named.known
     schema = None if found is None else found.manifest.options_schema
     return tuple(secrets_in(schema, dict(named.entry.options)))

@@ -34,8 +34,8 @@ class Wanted:
     """Something to install."""
 
     kind: Literal["name", "path", "url"]
-    text: str
-    """As pip takes it, behind a `--`."""
+    text: str = attrs.field(repr=False)
+    """As pip takes it."""
     name: str | None = None
     """The distribution, where the source names one."""
     specifier: Any = None
@@ -43,6 +43,14 @@ class Wanted:
     extras: tuple[str, ...] = ()
     credential: Credential | None = None
     """What signs in where a URL leads; its text goes without."""
+
+    @property
+    def origin(self) -> str | None:
+        """Where it is fetched from again, as that may be noted: not what signs an address.
+
+        None for a name, which an index is asked for.
+        """
+        return None if self.kind == "name" else self.text.partition("?")[0]
 
 
 def wanted_of(source: object, base: Path) -> Wanted:
@@ -80,6 +88,8 @@ def _address(text: str) -> Wanted:
         there = bool(parts.hostname) and parts.port != 0  # which may be no number
     except ValueError:
         there = False
+    if scheme == "git+ssh" and there and parts.password is not None:
+        raise _refused(text, "says a password, which SSH takes none of from an address")
     archive = scheme == "https" and there and parts.path.lower().endswith(_ARCHIVES)
     if archive or (scheme in ("git+https", "git+ssh") and there):
         address, credential = parted(text)

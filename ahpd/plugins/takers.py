@@ -1,6 +1,7 @@
 """Who is told what the plugins of a host come to: its parts, its rows, and whoever asked."""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 import attrs
@@ -25,6 +26,9 @@ class Takers(Protocol):
 
 class IRows(Protocol):
     """Where what became of each plugin is shown."""
+
+    def together(self) -> AbstractContextManager[None]:
+        """Show what moves within the block when it ends."""
 
     def listed(self, named: Mapping[str, Named]) -> None:
         """The configuration names these from now on."""

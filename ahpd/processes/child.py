@@ -97,6 +97,11 @@ class IChildErrors(IChildEvents):
         """A piece of its standard error, which is written to the log as well."""
 
 
+class IOwnErrors(IChildErrors):
+    """The owner of a child whose standard error is its owner's alone, and no line of the log: it
+    quotes addresses whole, say, and its owner tells what of it is to be told."""
+
+
 class IChildInput(IChildEvents):
     """The owner of a child that has to hear what it is told."""
 
@@ -195,7 +200,8 @@ class Child:
             self._tell(self._events.output_received, data)
 
     def _complained(self, data: bytes) -> None:
-        self._errors.received(data)
+        if not IOwnErrors.providedBy(self._events):
+            self._errors.received(data)
         if IChildErrors.providedBy(self._events):
             self._tell(self._events.errors_received, data)
 

@@ -13,6 +13,13 @@ from ahpd.schemas.documents import Unknown, target
 _NAMES_A_VALUE: Final = ("type", "enum", "const", "oneOf", "anyOf")
 _KEYS: Final = ("properties", "additionalProperties")
 _ITEMS: Final = ("items",)
+#: The keywords that hold the schemas `_inner` answers.
+_HOLDERS: Final = frozenset(
+    {
+        "properties", "additionalProperties", "patternProperties", "items", "prefixItems",
+        "oneOf", "anyOf", "allOf", "$defs", "definitions",
+    }
+)  # fmt: skip
 _MOST_GAPS: Final = 100
 _MOST_READ: Final = 10_000
 _DEEPEST: Final = 64
@@ -57,6 +64,9 @@ class _Walk:
         gap = self._gap(schema, said)
         if gap is not None:
             self.gaps.append(f"{path}: {gap}" if path else gap)
+        if _HOLDERS.isdisjoint(schema):  # most schemas hold no other
+            self._open.discard(id(schema))
+            return
         keys, items = said or (False, False)
         here = (keys or self._names(schema, _KEYS), items or self._names(schema, _ITEMS))
         for at, inner, is_field in _inner(schema):

@@ -3,8 +3,8 @@
 A `Daemon` has a home directory, a configuration and a token nobody else has. `check`
 holds it to the promises of the wire: every frame fits the strict shapes, and what each
 client was told makes the state a late subscriber reads. Its end holds it to the
-promises of a process: the exit status, a log without a stack and without a secret, and
-no process left behind.
+promises of a process: the exit status, a log without a stack and without a secret, no
+process left behind, and no planted secret in what it printed, kept and started.
 """
 
 import contextlib
@@ -24,6 +24,8 @@ from twisted.internet.ssl import Certificate, optionsForClientTLS
 from twisted.internet.task import deferLater
 
 from ahpd.testing.client import ProbeClient
+from ahpd.testing.daemon_net import DaemonNet
+from ahpd.testing.planted import check_silent
 from ahpd.testing.processes import descendants, marks, processes, read
 from ahpd.transports.stdio import Descriptors, StdioTransport
 from ahpd.transports.websocket_client import connect
@@ -51,7 +53,7 @@ class Daemon:
     same host, and `preset` more of its environment: `SHELL`, which it has none of by itself,
     or another `HOME` than `home`. `trust` is the certificate of a TLS endpoint. `clients`
     are all that were made here, `secrets` what its output may not hold: its token, and what
-    a test adds.
+    a test adds. In the files `may_hold`, its vault and a test's own, a planted secret may stand.
     """
 
     def __init__(
@@ -72,6 +74,8 @@ class Daemon:
         self.config = self.home / "config" / "ahpd"
         self.clients: list[ProbeClient] = []
         self.secrets: list[str] = []
+        self._net = DaemonNet(directory, (self.home, self.work), self.config / "vault.json")
+        self.may_hold = self._net.may_hold
         self.url: str | None = None
         self.patience = PATIENCE
         self._command = [*program, *arguments]
@@ -115,18 +119,24 @@ class Daemon:
                 pass_fds=self._pass_fds,
             )
 
-    def run(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
-        """Run another `ahpd` command with the same home to its end."""
-        return subprocess.run(  # noqa: S603 - the program under test
+    def run(
+        self, *arguments: str, given: str | None = None
+    ) -> "subprocess.CompletedProcess[str]":
+        """Run another `ahpd` command with the same home to its end; `given` is what it reads."""
+        done = subprocess.run(  # noqa: S603 - the program under test
             [*AHPD, *arguments],
             env=self.environment(),
             cwd=self.work,
-            stdin=subprocess.DEVNULL,
+            input=given,
+            stdin=subprocess.DEVNULL if given is None else None,
             capture_output=True,
             text=True,
             timeout=PATIENCE,
             check=False,
         )
+        if arguments[:1] != ("config",):  # which prints the file as it is
+            check_silent(done.stdout + done.stderr, f"what ahpd {arguments[0]} printed")
+        return done
 
     @property
     def process(self) -> "subprocess.Popen[bytes]":
@@ -227,6 +237,7 @@ class Daemon:
         seconds = self.patience if seconds is None else seconds
         end = self.reactor.seconds() + seconds
         while not (found := predicate()):
+            self._net.look(self._process)
             if self.reactor.seconds() > end:
                 raise AssertionError(f"{what}: not within {seconds:g} seconds\n{self.log}")
             await deferLater(self.reactor, _STEP, lambda: None)
@@ -304,6 +315,8 @@ class Daemon:
                 late.close()
         for probe in self.clients:
             probe.check()
+        self._net.look(self._process)
+        self._net.check()
 
     # -- its end ----------------------------------------------------------------------
 
@@ -346,6 +359,7 @@ class Daemon:
         assert "Traceback" not in said, said
         for secret in filter(None, [self.token, *self.secrets]):
             assert secret not in said, f"a secret was said:\n{said}"
+        self._net.check()
         await self.until(lambda: not self.left(), "the end of all it had started")
         for probe in self.clients:
             probe.check()

@@ -5,6 +5,8 @@ Sources: PLUGINS.txt, "What a tool says about itself"; AHP.txt, `session/serverT
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from traceback import walk_tb
 from typing import Any, Final
 
 from twisted.internet.defer import CancelledError
@@ -248,10 +250,20 @@ def _log(name: Any, context: ToolCallContext, broken: BaseException) -> None:
     # The words of what a tool raised are its own, and may be as long as what it was given.
     words = str(broken) if isinstance(broken, ShapeError) else shortened(str(broken))
     log.error(
-        "call {call} of the tool {name} in {chat} failed: {kind}: {error}",
+        "call {call} of the tool {name} in {chat} failed: {kind}: {error}{place}",
         call=context.tool_call_id,
         name=name,
         chat=context.chat,
         kind=type(broken).__name__,
         error=words,
+        place=_place(broken),
     )
+
+
+def _place(broken: BaseException) -> str:
+    """` (in look, plugin.py:41)`: where it was raised; empty of one that never was."""
+    place = ""
+    for frame, line in walk_tb(broken.__traceback__):
+        code = frame.f_code
+        place = f" (in {code.co_name}, {Path(code.co_filename).name}:{line})"
+    return place

@@ -34,7 +34,12 @@ class Program:
             stdout=subprocess.PIPE,
             stderr=self._errors,
             # What is timed runs from bytecode, whatever the shell has a developer's runs write.
-            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "", **(env or {})},
+            env={
+                **os.environ,
+                "PYTHONPATH": str(ROOT),
+                "PYTHONDONTWRITEBYTECODE": "",
+                **(env or {}),
+            },
             cwd=cwd,
         )
 

@@ -113,7 +113,7 @@ def test_options_are_shown_set_and_taken_out(command):
     standalone(command, more=SCHEMA)
     command.write("plugins:\n- {source: ./notes, options: {model: fast, apiKey: sk-012345678}}\n")
     assert command.run("plugin", "config", "notes", status=0).stdout == (
-        "model: fast\napiKey: <set>\n"
+        "model: fast\napiKey: <set>\nretries: -\n"
     )
     assert command.answer("plugin", "config", "notes", "model") == "fast"
     assert command.run("plugin", "config", "notes", "retries", "3", status=0).stdout == (

@@ -109,12 +109,37 @@ def test_options_are_sent_as_what_was_typed_means(command, daemon):
 def test_a_restart_that_is_needed_and_what_went_wrong_are_said(command, daemon):
     answer = {"id": "it", "restart": True, "problems": ["plugin it skipped: no"]}
     daemon.answer(enable={"result": answer})
-    said = command.run("plugin", "enable", "it", status=0)
+    said = command.run("plugin", "enable", "it", status=1)
     assert said.stderr == (
-        "ahpd: warning: plugin it skipped: no\n"
-        "the daemon has to be restarted for it: ahpd restart\n"
+        "ahpd: plugin it skipped: no\nit waits for the daemon's next start: ahpd restart\n"
     )
-    assert command.answer("plugin", "enable", "it") == answer
+    assert command.answer("plugin", "enable", "it", status=1) == answer
+
+
+def test_what_of_a_plugin_was_left_out_is_said_and_is_no_failure(command, daemon):
+    daemon.answer(reload={"result": {"id": "it", "leftOut": ["plugin it: the tool x is left out"]}})
+    said = command.run("plugin", "reload", "it", status=0)
+    assert said.stdout == "reloaded it\n"
+    assert said.stderr == "ahpd: warning: plugin it: the tool x is left out\n"
+
+
+def test_apply_says_who_waits_for_the_next_start(command, daemon):
+    daemon.answer(apply={"result": {"restart": True, "waiting": ["one", "two"]}})
+    said = command.run("plugin", "apply", status=0)
+    assert said.stderr == "one, two waits for the daemon's next start: ahpd restart\n"
+
+
+def test_a_name_that_is_no_plugin_is_said_to_be_none(command, daemon):
+    daemon.answer(reload={"result": {"id": "helpers", "restart": True}})
+    said = command.run("plugin", "reload", "helpers", status=0)
+    assert said.stdout.startswith("there is no plugin helpers; ")
+    assert said.stdout.endswith("ahpd restart\n")
+
+
+def test_where_in_a_request_something_is_wrong_is_not_said(command, daemon):
+    words = {"code": -32602, "message": "params.id: there is no plugin it"}
+    daemon.answer(disable={"error": words})
+    assert command.run("plugin", "disable", "it", status=2).stderr == "ahpd: there is no plugin it\n"
 
 
 def test_a_move_is_said_with_its_versions(command, daemon):

@@ -135,8 +135,9 @@ def test_a_reload_runs_what_is_on_disk_and_apply_what_the_file_says(command):
     command.answer("plugin", "reload", "hook")
     assert page(url) == (200, "two hello")
     (folder / "main.py").write_text("raise RuntimeError('broken')\n")
-    said = command.run("plugin", "reload", "hook", status=0)
-    assert "RuntimeError: broken" in said.stderr
+    said = command.run("plugin", "reload", "hook", status=1)
+    assert said.stdout == "hook is not reloaded\n"
+    assert "RuntimeError: broken (main.py:1)" in said.stderr
     assert page(url)[0] == 404
 
 
@@ -164,6 +165,75 @@ def test_a_request_that_a_route_is_at_ends_when_its_plugin_goes(command):
     command.answer("plugin", "disable", "hook")
     asking.join(30)
     assert [status for status, _ in answers] == [503]
+
+
+# -- what an author is told ---------------------------------------------------------------------
+
+TOOL = """
+from ahpd.interfaces import HostTool
+
+async def run(arguments, at):
+    return "ran"
+
+def apply(host, options):
+    definition = {{"name": "{name}", "title": "T", "description": "T.", "inputSchema": {{"type": "object"}}}}
+    host.register_tool(HostTool(definition=definition, run=run))
+"""
+
+
+def test_what_is_wrong_is_said_with_its_place_wherever_a_person_looks(command):
+    folder = standalone(command, "hook", TOOL.format(name="hook_ran"))
+    command.write(f"plugins: [{folder}]\n")
+    listening(command)
+    (folder / "main.py").write_text("def apply(host, options):\n    return options['unti']\n")
+    said = command.run("plugin", "reload", "hook", status=1)
+    why = "its apply failed: KeyError: 'unti' (main.py:2)"
+    assert said.stderr == f"ahpd: plugin hook skipped: {why}\n"
+    line = command.run("plugin", "list", status=0).stdout
+    assert line.endswith(f"(hook): not loaded: {why}\n")
+    (row,) = command.answer("plugin", "list")
+    assert (row["state"], row["loaded"], row["problem"]) == ("ready", False, why)
+    log = (command.state / "daemon.log").read_text()
+    assert log.count(why) == 1
+    command.run("stop", status=0)
+    assert command.run("plugin", "list", status=0).stdout.endswith("(hook)\n")
+
+
+def test_a_manifest_that_cannot_be_read_takes_nothing_down(command):
+    folder = standalone(command, "hook", ROUTE.format(version="one"))
+    command.write(f"plugins: [{folder}]\n")
+    url = listening(command)
+    (folder / "plugin.yaml").write_text("id: hook\nmain: ./main.py\ntilte: Hook\n")
+    said = command.run("plugin", "reload", "hook", status=1)
+    assert said.stderr.startswith("ahpd: plugin hook: it runs on as it was: ")
+    assert "plugin.yaml:3: tilte is an unknown key (did you mean title?)" in said.stderr
+    assert page(url) == (200, "one hello")
+
+
+def test_a_tool_whose_name_is_taken_is_said_and_the_rest_stays(command):
+    folder = standalone(command, "hook", TOOL.format(name="hook_ran"))
+    command.write(f"plugins: [{folder}]\n")
+    listening(command)
+    (folder / "main.py").write_text(TOOL.format(name="list_sessions"))
+    said = command.run("plugin", "reload", "hook", status=0)
+    assert said.stdout == "reloaded hook\n"
+    assert said.stderr.startswith("ahpd: warning: plugin hook: the tool list_sessions is left out")
+
+
+def test_a_daemon_in_the_foreground_is_asked_too(command):
+    folder = standalone(command, "hook", ROUTE.format(version="one"))
+    host = command.serve("--port", "0", "--plugin", str(folder))
+    url = host.url()
+    assert page(url) == (200, "one hello")
+    (folder / "main.py").write_text(ROUTE.format(version="two"))
+    assert command.answer("plugin", "reload", "hook") == {"id": "hook"}
+    assert page(url) == (200, "two hello")
+    # What it was started with is what is listed.
+    assert [(row["id"], row["loaded"]) for row in command.answer("plugin", "list")] == [("hook", True)]
+    assert command.answer("plugin", "config", "hook") == {}
+    assert host.end()[0] == 0
+    assert not (command.state / "foreground.json").exists()
+    assert command.run("plugin", "reload", "hook", status=1).stderr.startswith("ahpd: no daemon runs")
 
 
 # -- what is printed at a start ------------------------------------------------------------------
@@ -197,7 +267,8 @@ def test_the_foreground_prints_it_too(command, two):
     assert page(url) == (200, "1.0 hello")
     status, _, errors = host.end()
     assert status == 0
-    assert two in errors
+    # The log is what a foreground shows, and it is said once.
+    assert errors.count(two.removeprefix("skipped: ")) == 1
 
 
 def test_twistd_prints_it_too(command, two):
@@ -247,7 +318,8 @@ def test_a_plugin_that_leaves_or_exhausts_the_stack_ends_no_daemon(command, does
     said = command.run("start", "--port", "0", status=0)
     assert said.stderr.startswith("skipped: plugin bad skipped: its apply failed: ")
     assert "Error" not in said.stderr.partition("\n")[2]
-    assert command.answer("plugin", "apply")["problems"][0].startswith("plugin bad skipped: ")
+    problems = command.answer("plugin", "apply", status=1)["problems"]
+    assert problems[0].startswith("plugin bad skipped: ")
 
 
 def test_flags_name_plugins_options_and_none(command, two):

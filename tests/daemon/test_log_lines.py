@@ -9,7 +9,7 @@ import pytest
 from twisted.logger import Logger, LogLevel
 from twisted.python.failure import Failure
 
-from ahpd.daemon.log import BoundedFile, format_line, observer
+from ahpd.daemon.log import BoundedFile, format_line, observer, redact
 
 
 def line(text, secrets=(), **fields):
@@ -61,6 +61,30 @@ def test_a_failure_is_one_line_that_names_its_place_and_no_stack():
     assert "the turn 7: KeyError: 'missing' (in failing, test_log_lines.py:" in text
     assert "Traceback" not in text
     assert text.count("\n") == 1
+
+
+def test_what_fails_in_here_because_of_a_plugin_is_said_of_the_plugin(tmp_path):
+    plugin = tmp_path / "plugin.py"
+    code = compile("def told(call):\n    return call(None, ())\n", str(plugin), "exec")
+    space = {}
+    exec(code, space)
+
+    def failure_of(call):
+        try:
+            call()
+        except TypeError:
+            return Failure()
+
+    assert "(in told, plugin.py:2)" in line("", log_failure=failure_of(lambda: space["told"](redact)))
+
+
+def test_what_fails_in_here_with_nobody_else_is_said_of_its_own_line():
+    try:
+        redact(None, ())
+    except TypeError:
+        failure = Failure()
+    failure.frames = failure.frames[1:]  # without this test's own
+    assert "(in redact, log.py:" in line("", log_failure=failure)
 
 
 def test_a_failure_without_words_is_no_stack_either():

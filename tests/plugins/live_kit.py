@@ -1,6 +1,7 @@
 """Plugins in folders of a test's own, and a host that takes what they contribute."""
 
 import textwrap
+from contextlib import nullcontext
 from pathlib import Path
 
 from twisted.internet.task import Clock
@@ -105,6 +106,9 @@ class LiveKit:
         return PluginEntry(source=str(place), place="plugins[0]")
 
     # -- what rows are told (IRows) -----------------------------------------------------------
+
+    def together(self):
+        return nullcontext()
 
     def listed(self, named):
         self.named = dict(named)

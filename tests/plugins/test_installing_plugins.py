@@ -1,7 +1,9 @@
 """The plugin root, and what is installed into it: real pip, wheels made here, no network."""
 
+import base64
 import fcntl
 import json
+import netrc
 import os
 import stat
 import zipfile
@@ -16,6 +18,7 @@ import ahpd
 from ahpd.plugins.failures import InstallFailure, last_words
 from ahpd.plugins.installing import Installed, Installer
 from ahpd.plugins.root import PluginRoot, host_folders
+from ahpd.testing.planted import check_silent, kept_leaks, planted
 from tests.plugins.wheel_making import Runs, make_wheel, offline
 
 ATTRS = version_of("attrs")
@@ -232,17 +235,85 @@ def test_the_reason_is_the_last_error_with_what_conflicts():
     )
 
 
-@pytest.mark.parametrize("source", ["http://me:hunter2@x/y.whl", "https://x:hunter2@x/y.whl"])
+PASSWORD = planted("the password of an address")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        f"http://me:{PASSWORD}@x/y.whl",
+        f"https://me:{PASSWORD}@x/y.whl",
+        f"https://{PASSWORD}@x/y.whl",
+        f"https://me:a@b{PASSWORD}@x:8443/y.whl",
+        f"git+https://me:{PASSWORD}@x/y",
+        f"git+https://me:{PASSWORD}@x:no/y",
+        f"git+ssh://me:{PASSWORD}@x/y",
+        f"https://x/y.whl?token={PASSWORD}",
+        f"https://x/y?api_key={PASSWORD}",
+    ],
+    ids=range(9),
+)
 @ensureDeferred
 async def test_a_credential_in_an_address_is_not_repeated(root, tmp_path, source):
     async def run(argv, environ, directory):
-        return 1, f"ERROR: cannot fetch {argv[-1]}\n"
+        return 1, f"ERROR: cannot fetch {argv[-1]}, that is {source}\n"
 
     installer = Installer(PluginRoot(root.folder, run, root.environ), "1.0")
     with pytest.raises(InstallFailure) as caught:
         await installer.install(source, tmp_path)
-    assert "://<set>@x/y.whl" in str(caught.value)
-    assert "hunter2" not in str(caught.value)
+    assert "<set>" in str(caught.value)
+    check_silent(str(caught.value), "what is said of an address")
+
+
+@pytest.mark.parametrize(
+    ("source", "address", "signs_in"),
+    [
+        (f"https://me:{PASSWORD}@x/y-1.whl", "https://x/y-1.whl", "netrc"),
+        (f"https://me:%22a%5Cb@{PASSWORD}@x:8443/y-1.whl", "https://x:8443/y-1.whl", "netrc"),
+        (f"git+https://me:{PASSWORD}@x:8443/a/b@v1", "git+https://x:8443/a/b@v1", "git"),
+        (f"https://x/y-1.whl?sig={PASSWORD}${{HOME}}", None, None),
+    ],
+    ids=["an archive", "odd letters", "a repository", "a signed address"],
+)
+@ensureDeferred
+async def test_what_signs_in_at_an_address_is_handed_on_beside_it(
+    root, tmp_path, source, address, signs_in
+):
+    """Arguments of a program are every user's to read, and what is noted stays for good."""
+    address, read = address or source, {}
+
+    async def run(argv, environ, directory):
+        if "wheel" not in argv:
+            return 0, ""
+        read.update(argv=argv, environ=environ, said=Path(argv[-1]).read_text())
+        read["file"] = stat.S_IMODE(os.stat(argv[-1]).st_mode)
+        if "NETRC" in environ:
+            read["mode"] = stat.S_IMODE(os.stat(environ["NETRC"]).st_mode)
+            read["netrc"] = netrc.netrc(environ["NETRC"]).authenticators("x")
+        make_wheel(Path(argv[argv.index("--wheel-dir") + 1]), "h2-signed-in", "1.0", points=["a"])
+        return 0, ""
+
+    await root.make()
+    with_git = {**root.environ, "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "user.name"}
+    installer = Installer(PluginRoot(root.folder, run, with_git), ahpd.__version__)
+    with pytest.raises(InstallFailure, match="pip installed h2-signed-in, and it is not in"):
+        await installer.install(source, tmp_path)
+    assert (read["argv"][-2], read["file"]) == ("--requirement", 0o600)
+    assert read["said"] == f"{address}\n".replace("$", "%24")
+    check_silent(" ".join(read["argv"]), "the arguments of pip")
+    if signs_in == "netrc":
+        assert read["mode"] == 0o600
+        assert read["netrc"][0] == "me"
+        assert PASSWORD in read["netrc"][2]
+    elif signs_in == "git":
+        environ = read["environ"]
+        assert (environ["GIT_CONFIG_COUNT"], environ["GIT_CONFIG_KEY_0"]) == ("2", "user.name")
+        assert environ["GIT_CONFIG_KEY_1"] == "http.https://x:8443/.extraHeader"
+        basic = base64.b64encode(f"me:{PASSWORD}".encode()).decode()
+        assert environ["GIT_CONFIG_VALUE_1"] == f"Authorization: Basic {basic}"
+    assert kept_leaks(root.folder) == []
+    noted = json.loads((root.folder / "origins.json").read_text())["h2-signed-in"]
+    assert noted == address.partition("?")[0]
 
 
 REFUSED = [
@@ -277,18 +348,17 @@ async def test_what_cannot_be_a_source_is_refused_before_pip_runs(root, runs, tm
     ],
 )
 @ensureDeferred
-async def test_an_address_goes_to_pip_behind_a_dash_dash(root, tmp_path, source, given):
+async def test_an_address_goes_to_pip_in_a_file_and_as_no_argument(root, tmp_path, source, given):
     asked = []
 
     async def run(argv, environ, directory):
-        asked.append(list(argv))
+        asked.append((argv[-2], Path(argv[-1]).read_text()))
         return 1, "ERROR: no network\n"
 
     installer = Installer(PluginRoot(root.folder, run, root.environ), "1.0")
     with pytest.raises(InstallFailure, match="no network"):
         await installer.install(source, tmp_path)
-    (argv,) = asked
-    assert argv[-2:] == ["--", given]
+    assert asked == [("--requirement", f"{given}\n")]
 
 
 @pytest.mark.parametrize("name", ["-y", "", "a==1", "./a", "https://x/y.whl", "a[b]", None])

@@ -119,6 +119,14 @@ def test_two_manifests_in_one_folder_are_refused(tmp_path):
             {"optionsSchema": {"properties": {"a": "string"}}},
             "optionsSchema.properties.a must be a JSON Schema",
         ),
+        (
+            {"optionsSchema": {"properties": {"a": {"type": "strng"}}}},
+            "optionsSchema.properties.a.type must be one of string, number",
+        ),
+        (
+            {"optionsSchema": {"properties": {"a": {"type": ["string", "nul"]}}}},
+            "optionsSchema.properties.a.type must be one of string, number",
+        ),
         ({"optionsSchema": {"required": "a"}}, "optionsSchema.required must be a list of texts"),
         ({"requires": "twisted>=25"}, "requires must be a requirement on ahpd"),
         ({"requires": "ahpd>>1"}, "requires is no requirement that can be read: ahpd>>1"),
@@ -192,7 +200,8 @@ def test_a_name_the_contracts_do_not_list_is_refused(entry):
     listing = [entry] if entry else []
     with pytest.raises(PluginError) as caught:
         held_to_contracts(declared(channels=listing), "channels", "x-note")
-    assert str(caught.value) == "channels needs x-note to be a name in contracts.channels"
+    words = "channels needs x-note to be a name in contracts.channels"
+    assert str(caught.value) == (f"{words}, which lists {entry}" if entry else words)
 
 
 def test_a_kind_the_contracts_leave_out_is_refused():

@@ -78,6 +78,16 @@ def test_an_option_that_must_be_set_and_is_not_is_unconfigured(tmp_path):
     assert row(tmp_path, "./n", options={"command": "x"}).state == "ready"
 
 
+def test_an_option_that_is_not_what_its_schema_says_is_unconfigured(tmp_path):
+    notes(tmp_path, optionsSchema=SCHEMA)
+    one = row(tmp_path, "./n", options={"command": 3})
+    assert (one.state, one.problem) == (
+        "unconfigured", "plugins.notes.options.command must be text",
+    )  # fmt: skip
+    # What it names is read at a start, and is not known here.
+    assert row(tmp_path, "./n", options={"command": {"$secret": "host:x"}}).state == "ready"
+
+
 @pytest.mark.parametrize("keys", [{}, {"optionsSchema": SCHEMA}, {"requires": "ahpd>=9"}])
 def test_a_plugin_that_is_turned_off_is_disabled_and_still_described(tmp_path, keys):
     notes(tmp_path, **keys)

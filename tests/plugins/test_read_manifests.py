@@ -43,7 +43,7 @@ def mark(root, title):
     """Have what is kept say something else than the file, to tell which of them was read."""
     said = json.loads((root / "manifests.json").read_text())
     for one in said["manifests"].values():
-        one["values"]["title"] = title
+        one["values"] = json.dumps({**json.loads(one["values"]), "title": title})
     (root / "manifests.json").write_text(json.dumps(said))
 
 
@@ -110,6 +110,15 @@ def test_what_is_kept_is_for_its_owner_alone(root, manifest):
 def test_what_cannot_be_read_is_as_if_nothing_was_kept(root, manifest, text):
     read_and_kept(root, manifest)
     (root / "manifests.json").write_text(text)
+    assert again(root).read(manifest).values["title"] == "One"
+
+
+@pytest.mark.parametrize("values", ["{", "[]", '"title"', {"title": "Kept"}])
+def test_a_manifest_that_was_kept_wrongly_is_read_from_its_file(root, manifest, values):
+    read_and_kept(root, manifest)
+    said = json.loads((root / "manifests.json").read_text())
+    said["manifests"][str(manifest)]["values"] = values
+    (root / "manifests.json").write_text(json.dumps(said))
     assert again(root).read(manifest).values["title"] == "One"
 
 

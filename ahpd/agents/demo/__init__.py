@@ -24,7 +24,8 @@ of AHP with its `turnId`, and what it needs:
     {"type": "demo/wait", "turnId": T, "id": N, "what": WHAT, "of": ID}
     {"type": "demo/background", "turnId": T, "id": ID, "label": NAME, "seconds": N}
 
-WHAT is `confirmed` (a decided call), `client_result` (a call's result), `answered` (a
+WHAT is `confirmed` (a decided call), `client_result` (a call's result), `host_result` (that of
+the host's tool `name`, called with `arguments`), `answered` (a
 question's answers), `steering` (the messages said meanwhile) or `worker` (the worker chat
 call ID spawned, with `prompt` and `title`). A line of a worker's turn has `"worker": CALL`
 besides; `{"type": "demo/workerEnd", "worker": CALL, "errorType": WORD, "message": WORDS}`

@@ -16,7 +16,14 @@ from twisted.python.failure import Failure
 
 from ahpd.agents.demo.background import DemoBackground
 from ahpd.agents.process import AgentProcess
-from ahpd.interfaces import AgentFailure, ITurnOutput, IWorkerOutput, Permission, TurnOver
+from ahpd.interfaces import (
+    AgentFailure,
+    IChatHost,
+    ITurnOutput,
+    IWorkerOutput,
+    Permission,
+    TurnOver,
+)
 from ahpd.processes.waiting import Moment
 from ahpd.protocol.actions import TURN_ACTIONS
 
@@ -39,13 +46,17 @@ def _asked(said: Mapping[str, Any]) -> Permission | None:
 
 
 class DemoRun:
-    """One turn, from the moment the program is asked for it. `read_steering` takes what waits."""
+    """One turn, from the moment the program is asked for it.
+
+    `read_steering` takes what waits; `host` runs the host's tools, None in a bare test alone.
+    """
 
     def __init__(
         self,
         output: ITurnOutput,
         background: DemoBackground,
         read_steering: Callable[[], list[str]],
+        host: IChatHost | None = None,
     ) -> None:
         self.turn_id = output.turn_id
         self.stopped = False
@@ -54,6 +65,7 @@ class DemoRun:
         self._output = output
         self._background = background
         self._read_steering = read_steering
+        self._host = host
         self._workers: dict[str, IWorkerOutput] = {}
         self._waiting: set[Deferred[None]] = set()
 
@@ -156,6 +168,8 @@ class DemoRun:
             return worker.chat
         if what == "client_result":
             return dict(await output.client_result(of))
+        if what == "host_result":
+            return await self._host_result(said["name"], said["arguments"], of)
         if what == "answered":
             answered = await output.answered(of)
             return {"response": answered.response, "answers": dict(answered.answers)}
@@ -167,6 +181,12 @@ class DemoRun:
             "suggestion": (decided.suggestion or {}).get("text"),
             "editedInput": decided.edited_input,
         }
+
+    async def _host_result(self, name: str, arguments: Mapping[str, Any], call: str) -> Any:
+        if self._host is None:
+            words = f"This host cannot run {name}."
+            return {"success": False, "pastTenseMessage": words, "error": {"message": words}}
+        return dict(await self._host.run_tool(name, arguments, call))
 
     def _not_answered(self, failure: Failure, process: AgentProcess) -> None:
         """The turn or its worker is over, and so is the waiting; anything else ends the turn."""

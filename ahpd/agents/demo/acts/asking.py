@@ -60,7 +60,11 @@ def confirm(turn: Turn, name: str, text: str) -> None:
         text = _edited(decided["editedInput"], text)
         turn.end_call(call, shown, text_block(text))
         turn.markdown(f"{shown} was allowed.")
-        return
+    else:
+        _refused(turn, shown, decided)
+
+
+def _refused(turn: Turn, shown: str, decided: dict[str, Any]) -> None:
     words = f"{shown} was {decided['reason'] or 'denied'}"
     if decided["message"]:
         words += f": {decided['message']}"
@@ -98,7 +102,30 @@ def client(turn: Turn, name: str, given: str) -> None:
         contributor={"kind": "client", "clientId": tool["clientId"]},
     )
     turn.run_call(call, shown, given)
-    result = turn.wait_for("client_result", call)
+    _answered(turn, shown, turn.wait_for("client_result", call))
+
+
+def host(turn: Turn, name: str, given: str) -> None:
+    """`/host TOOL [JSON]`: a tool of this host, a plugin's too; asks first, says what it answered."""
+    call, shown = turn.begin_call(name, given)
+    turn.say(
+        "chat/toolCallReady",
+        toolCallId=call,
+        invocationMessage=f"Run {shown}",
+        confirmationTitle=f"Run {shown}?",
+        toolInput=given,
+    )
+    decided = turn.wait_for("confirmed", call)
+    if not decided["approved"]:
+        _refused(turn, shown, decided)
+        return
+    result = turn.wait_for("host_result", call, name=name, arguments=json.loads(given))
+    turn.say("chat/toolCallComplete", toolCallId=call, result=result)
+    _answered(turn, shown, result)
+
+
+def _answered(turn: Turn, shown: str, result: dict[str, Any]) -> None:
+    """What a tool answered (schema: ToolCallResult), in words."""
     if result["success"]:
         texts = [b["text"] for b in result.get("content") or () if b.get("type") == "text"]
         turn.markdown(f"{shown} answered: {' '.join(texts) or 'nothing'}")

@@ -91,17 +91,18 @@ def _parse_ask(given: str) -> tuple[str, list[str]]:
     return text, choices or ["Yes", "No"]
 
 
-def _parse_client(given: str) -> tuple[str, str]:
+def _parse_call(directive: str, given: str) -> tuple[str, str]:
     name, _, text = given.strip().partition(" ")
     if not name:
-        raise Failed(INVALID_DIRECTIVE, "/client takes a tool and its input: /client TOOL [JSON]")
+        words = f"{directive} takes a tool and its input: {directive} TOOL [JSON]"
+        raise Failed(INVALID_DIRECTIVE, words)
     text = text.strip() or "{}"
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
-        raise Failed(INVALID_DIRECTIVE, f"/client: JSON must be an object, not {text[:80]!r}")
+        raise Failed(INVALID_DIRECTIVE, f"{directive}: JSON must be an object, not {text[:80]!r}")
     return name, text
 
 
@@ -149,7 +150,8 @@ DIRECTIVES: dict[str, tuple[Callable[[str], tuple[Any, ...]], Callable[..., None
     "/tool": (lambda given: _named("/tool", given), directives.tool),
     "/confirm": (lambda given: _named("/confirm", given), asking.confirm),
     "/ask": (_parse_ask, asking.ask),
-    "/client": (_parse_client, asking.client),
+    "/client": (lambda given: _parse_call("/client", given), asking.client),
+    "/host": (lambda given: _parse_call("/host", given), asking.host),
     "/task": (lambda given: _named("/task", given), _task),
     "/background": (_parse_background, directives.background),
     "/usage": (_parse_usage, directives.usage),
