@@ -27,8 +27,8 @@ from ahpd.connectors.service import ConnectorsService
 from ahpd.extensions.rows import Rows
 from ahpd.extensions.triggers import TriggerTypes
 from ahpd.plugins.at_need import RootAtNeed
+from ahpd.plugins.closers import Closers
 from ahpd.plugins.command_table import plugin_methods
-from ahpd.plugins.live import Closers
 from ahpd.root.service import RootService
 from ahpd.schemas import Vaulted
 from ahpd.sessions.starting import OWNER, SessionStarts

@@ -163,10 +163,50 @@ def _unquoted(words: str) -> str:
     return _QUOTED.sub(lambda found: found[0] if _SIGN.fullmatch(found[0]) else "...", words)
 
 
+#: Values that aliases may add to a file together: whoever reads it copies what it says.
+_MOST_COPIED: Final = 100_000
+
+
+def _check_aliases(path: Path, node: Any) -> None:
+    """Raises `ConfigError` where aliases of aliases make much more of a file than stands in it:
+    ten short lines are a billion values then."""
+    sizes: dict[int, int] = {}
+    open_now: set[int] = set()
+    copied = 0
+    # Each node is met again once all that is in it was counted.
+    waiting: list[tuple[Any, bool]] = [(node, False)]
+    while waiting:
+        current, counted = waiting.pop()
+        inner = [] if isinstance(current.value, str) else _inner(current)
+        if counted:
+            open_now.discard(id(current))
+            sizes[id(current)] = 1 + sum(sizes.get(id(one), 1) for one in inner)
+        elif id(current) in open_now:
+            continue  # an alias of what holds it, which whoever reads the value refuses
+        elif id(current) in sizes:
+            copied += sizes[id(current)]
+        elif inner:
+            open_now.add(id(current))
+            waiting.append((current, True))
+            waiting += [(one, False) for one in inner]
+        else:
+            sizes[id(current)] = 1
+        if copied > _MOST_COPIED:
+            raise ConfigError(f"{path}: aliases make more of it than a configuration holds")
+
+
+def _inner(node: Any) -> list[Any]:
+    """The nodes in one: the items of a sequence, the keys and values of a mapping."""
+    if node.id == "sequence":
+        return list(node.value)
+    return [part for pair in node.value for part in pair]
+
+
 def _lines(path: Path, node: Any) -> dict[str, int]:
     """The line of every key and item by its path. Raises for a key that any mapping holds twice."""
     import yaml  # noqa: PLC0415
 
+    _check_aliases(path, node)
     lines: dict[str, int] = {}
     waiting, seen = [(node, "")], set()
     while waiting:

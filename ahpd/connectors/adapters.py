@@ -3,6 +3,7 @@
 Source: PLUGINS.txt, "An adapter of your own", "x-ahpd-adapters".
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -18,6 +19,8 @@ from ahpd.interfaces import (
 from ahpd.protocol import State
 from ahpd.schemas import secret_paths, write_only_paths
 
+#: A path whose segments are plain, `{id}` among them: none leads up, or to another host.
+_PATH: Final = re.compile(r"(?:/(?!\.{1,2}(?:/|$))(?:[\w.~@:+-]|\{id\})+)+/?", re.ASCII)
 #: The surfaces a view may be shown on.
 SURFACES: Final = ("main",)
 
@@ -74,8 +77,9 @@ def _check_capability(at: str, one: Capability) -> None:
         raise PluginError(f"{what} names no surface this host knows: {', '.join(SURFACES)}")
     if one.path is not None and one.type != "receive":
         raise PluginError(f"{what} has a path: only a receive capability has one")
-    if one.path is not None and not (isinstance(one.path, str) and one.path.startswith("/")):
-        raise PluginError(f"{what}: its path starts with /")
+    if one.path is not None and not (isinstance(one.path, str) and _PATH.fullmatch(one.path)):
+        # A client puts this host's address before it, and shows people the whole.
+        raise PluginError(f"{what}: its path starts with /, and is one: /plugins/acme/{{id}}")
     if one.input is None:
         return
     if not isinstance(one.input, Mapping):

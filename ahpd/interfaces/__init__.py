@@ -109,22 +109,24 @@ from ahpd.interfaces.later_ports import (
 )
 from ahpd.interfaces.offers import IOffers
 from ahpd.interfaces.permissions import Grant, IJudge, Question, Verdict
-from ahpd.interfaces.plugins import (
+from ahpd.interfaces.plugin_values import (
     ChangesetOperations,
     ChatRequest,
     ConfigCompleter,
     ConfigQuery,
-    IConnectionToHost,
-    IPluginContext,
-    IPluginHost,
-    Owned,
-    PluginError,
     Preamble,
     PreambleAsk,
     ProviderConfiguration,
     SessionConfigKey,
     SessionRequest,
     TriggerType,
+)
+from ahpd.interfaces.plugins import (
+    IConnectionToHost,
+    IPluginContext,
+    IPluginHost,
+    Owned,
+    PluginError,
 )
 from ahpd.interfaces.record_store import (
     IRecords,

@@ -4,7 +4,7 @@ A plugin is a module with `apply(host, options)`; `host` is `IPluginHost`. Sourc
 whole; docs/plugins.md is the author's guide.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,15 @@ from ahpd.interfaces.connectors import Adapter
 from ahpd.interfaces.engines import IEngine
 from ahpd.interfaces.extensions import Alert, Channel, IChannelHandle, Method
 from ahpd.interfaces.http import RouteHandler
-from ahpd.interfaces.later_ports import ChangesetHandler
+from ahpd.interfaces.plugin_values import (
+    ChangesetOperations,
+    ChatRequest,
+    ConfigCompleter,
+    Preamble,
+    ProviderConfiguration,
+    SessionRequest,
+    TriggerType,
+)
 from ahpd.interfaces.record_store import IRecords
 from ahpd.interfaces.tools import HostTool
 from ahpd.interfaces.tunnels import TunnelKind
@@ -37,120 +45,6 @@ class Owned:
 
     plugin: str
     value: Any
-
-
-@attrs.frozen(kw_only=True)
-class ConfigQuery:
-    """What somebody typed into a picker of a session's form."""
-
-    query: str = ""
-    """What was typed so far; empty asks for everything."""
-    provider: str | None = None
-    """The agent the form is for, where one was chosen."""
-    working_directory: str | None = None
-    """A URI."""
-    config: Mapping[str, Any] = attrs.field(factory=dict)
-    """The other answers of the form."""
-
-
-#: Answers a picker, at once or awaited: rows of `{value, label, description?}` (schema:
-#: SessionConfigValueItem) for what was typed. One that raises answers nothing, and is logged.
-ConfigCompleter = Callable[[ConfigQuery], Awaitable[Sequence[State]] | Sequence[State]]
-
-
-@attrs.frozen(kw_only=True)
-class SessionConfigKey:
-    """One setting clients draw on every session."""
-
-    key: str
-    schema: State
-    """Schema: SessionConfigPropertySchema: `{"type": "string", "title": "Tone", "default": ...}`."""
-    completer: ConfigCompleter | None = None
-    """Answers its values as somebody types: the key is `enumDynamic` then."""
-
-
-@attrs.frozen(kw_only=True)
-class ProviderConfiguration:
-    """A provider's settings at the top of the root configuration."""
-
-    provider: str
-    title: str
-    properties: Mapping[str, State]
-    """Root configuration keys by name, each with its schema and its `default`."""
-    settings: Sequence[State]
-    """The page a client draws, in its order."""
-    description: str = ""
-    configuration_file: str | None = None
-
-
-@attrs.frozen(kw_only=True)
-class ChangesetOperations:
-    """One feature area's operations on changesets, beside the change source's own."""
-
-    operations: Callable[..., Sequence[State]]
-    """`operations(directory, session, scope, context)`: what to advertise."""
-    handlers: Mapping[str, ChangesetHandler]
-    """What runs each, by its id."""
-
-
-@attrs.frozen(kw_only=True)
-class TriggerType:
-    """A type of event an automation may be saved with."""
-
-    type: str
-    title: str
-    events: Sequence[State]
-    """`{id, title, description?}`, at least one; no two with one id."""
-    description: str = ""
-    config_schema: State | None = None
-
-
-@attrs.frozen(kw_only=True)
-class PreambleAsk:
-    """A chat a person or a tool is opening."""
-
-    session: str
-    chat: str
-    origin: State | None = None
-    """Where it was made from another chat (schema: ChatOrigin)."""
-    chats: Sequence[State] = ()
-    """The session's other chats (schema: ChatSummary)."""
-
-
-#: What the model of a new chat is told ahead of its first message, and nobody is shown; None for
-#: nothing. It is asked of each chat that a person or a tool opens beside a session's own (plain, or
-#: a side chat), not of a session's first chat, a fork or a worker's. It is given ten seconds, and
-#: what it raises is logged.
-Preamble = Callable[[PreambleAsk], Awaitable[str | None] | str | None]
-
-
-@attrs.frozen(kw_only=True)
-class SessionRequest:
-    """A session a plugin starts, for an owner."""
-
-    owner: str
-    """`user:<id>`, or `root:<host>`."""
-    provider: str | None = None
-    working_directory: str | None = None
-    """A path or a `file:` URI."""
-    config: Mapping[str, Any] = attrs.field(factory=dict)
-    model: State | None = None
-    """Schema: ModelSelection; it rides on the first turn."""
-    title: str | None = None
-    prompt: str | None = None
-    """The first turn; None opens it with nobody speaking. A blank one is refused."""
-
-
-@attrs.frozen(kw_only=True)
-class ChatRequest:
-    """One more chat of a session."""
-
-    provider: str | None = None
-    """The backend of this chat alone; None is the session's own."""
-    config: Mapping[str, Any] = attrs.field(factory=dict)
-    model: str | None = None
-    title: str | None = None
-    prompt: str | None = None
 
 
 class IConnectionToHost(Interface):

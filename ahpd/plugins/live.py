@@ -380,20 +380,6 @@ class Plugins(Service):
             pass
 
 
-class Closers(Service):
-    """Runs the plugins' closers: once every session has closed, and before the stores do."""
-
-    name = "plugin closers"
-
-    def __init__(self, plugins: Plugins) -> None:
-        self._plugins = plugins
-
-    def stopService(self) -> "Deferred[None]":
-        """Fires when every closer is done, or they had their time."""
-        super().stopService()  # type: ignore[no-untyped-call]
-        return Deferred.fromCoroutine(self._plugins.in_time("to close", self._plugins.close))
-
-
 def _same(wanted: Named | None, held: PluginEntry) -> bool:
     """Whether a plugin may go on as it is: its entry says what it said."""
     if wanted is None or not wanted.entry.enabled:

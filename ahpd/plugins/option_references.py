@@ -58,9 +58,7 @@ def _walk(
     if not inner:  # what holds no other holds no reference, and its schema is not read for one
         return
     applying = _applying(document, schemas)
-    said_of: Callable[[Any, Any], Iterator[Any]] = (
-        of_key if isinstance(value, Mapping) else of_item
-    )
+    said_of: Callable[[Any, Any], Iterator[Any]] = of_key if isinstance(value, Mapping) else of_item
     for step, held in inner:
         below = [schema for part in applying for schema in said_of(part, step)]
         yield from _walk(document, below, held, (*path, step))

@@ -129,9 +129,7 @@ def _check_connectors(
         whose = usable.get((adapter, identifier)) if isinstance(identifier, str) else None
         if whose not in (HOST, owner):
             # One that is somebody else's is not told apart: nobody learns of it by guessing.
-            raise invalid_params(
-                f"{at}: names no connector of {adapter} that is {_whose(owner)}"
-            )
+            raise invalid_params(f"{at}: names no connector of {adapter} that is {_whose(owner)}")
 
 
 def _whose(owner: str) -> str:

@@ -17,13 +17,17 @@ from typing import Any, Final
 MOST_SECONDS_EACH: Final = 0.05
 MOST_SECONDS: Final = 0.25
 #: Characters of a text that a plain expression is tried on by Python's own engine.
-_SHORT: Final = 1000
+_SHORT: Final = 256
 #: Characters of a text that any is tried on: what is longer fits no expression worth waiting for.
 _LONGEST: Final = 100_000
 #: Letters, classes and sets one after another, each perhaps repeated; nothing within anything.
 _ATOM: Final = r"(?:\\[dDwWsS.\-/+*?()\[\]{}|^$\\]|\[\^?\]?[^\[\]\\]*\]|[\w\-@:/ .,~=<>#%&!;'\"])"
 _PLAIN: Final = re.compile(rf"\^?(?:{_ATOM}(?:[+*?]|\{{\d{{1,3}}(?:,\d{{1,3}})?\}})?)*\$?")
-_ENDLESS: Final = re.compile(r"(?<!\\)[+*]")
+#: What may be repeated more or less often, once sets and escaped signs are letters.
+_LETTERS: Final = re.compile(r"\\.|\[\^?\]?[^\[\]\\]*\]")
+_ENDLESS: Final = re.compile(r"[+*]")
+_BOUNDED: Final = re.compile(r"\?|\{(\d+),(\d+)\}")
+_MOST_TIMES: Final = 16
 
 
 class OutOfTime(Exception):
@@ -58,12 +62,17 @@ def patience() -> Iterator[None]:
 
 @lru_cache(maxsize=1024)
 def is_plain(expression: str) -> bool:
-    """Whether an expression takes no long time on a text of a thousand characters."""
-    return (
-        len(expression) <= _SHORT
-        and _PLAIN.fullmatch(expression) is not None
-        and len(_ENDLESS.findall(re.sub(r"\[[^\]]*\]", "x", expression))) <= 1
-    )
+    """Whether an expression takes no long time on a text of some hundred characters.
+
+    Each repetition that may be longer or shorter multiplies what there is to try: one without an
+    end beside a short one, or three short ones, are few enough.
+    """
+    if len(expression) > _SHORT or _PLAIN.fullmatch(expression) is None:
+        return False
+    letters = _LETTERS.sub("x", expression)
+    endless, bounded = len(_ENDLESS.findall(letters)), _BOUNDED.findall(letters)
+    short = all(int(most or 1) <= _MOST_TIMES for _, most in bounded)
+    return short and endless <= 1 and len(bounded) <= (1 if endless else 3)
 
 
 def found_in(expression: str, text: str) -> bool:

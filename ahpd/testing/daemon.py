@@ -25,7 +25,6 @@ from twisted.internet.task import deferLater
 
 from ahpd.testing.client import ProbeClient
 from ahpd.testing.daemon_net import DaemonNet
-from ahpd.testing.planted import check_silent
 from ahpd.testing.processes import descendants, marks, processes, read
 from ahpd.transports.stdio import Descriptors, StdioTransport
 from ahpd.transports.websocket_client import connect
@@ -119,23 +118,19 @@ class Daemon:
                 pass_fds=self._pass_fds,
             )
 
-    def run(
-        self, *arguments: str, given: str | None = None
-    ) -> "subprocess.CompletedProcess[str]":
+    def run(self, *arguments: str, given: str = "") -> "subprocess.CompletedProcess[str]":
         """Run another `ahpd` command with the same home to its end; `given` is what it reads."""
         done = subprocess.run(  # noqa: S603 - the program under test
             [*AHPD, *arguments],
             env=self.environment(),
             cwd=self.work,
             input=given,
-            stdin=subprocess.DEVNULL if given is None else None,
             capture_output=True,
             text=True,
             timeout=PATIENCE,
             check=False,
         )
-        if arguments[:1] != ("config",):  # which prints the file as it is
-            check_silent(done.stdout + done.stderr, f"what ahpd {arguments[0]} printed")
+        self._net.printed(arguments, done.stdout + done.stderr)
         return done
 
     @property

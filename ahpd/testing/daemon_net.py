@@ -4,7 +4,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from ahpd.testing.planted import argument_leaks, kept_leaks, leak
+from ahpd.testing.planted import argument_leaks, check_silent, kept_leaks, leak
 from ahpd.testing.processes import descendants
 
 
@@ -22,6 +22,11 @@ class DaemonNet:
         """Look at what runs now, and at its arguments: it may be gone when somebody asks."""
         if process is not None and process.poll() is None:
             self._argued += argument_leaks((process.pid, *descendants(process.pid)))
+
+    def printed(self, arguments: Sequence[str], said: str) -> None:
+        """Look at what a command printed. `ahpd config` alone prints the file as it is."""
+        if arguments[:1] != ("config",):
+            check_silent(said, f"what ahpd {' '.join(arguments[:1])} printed")
 
     def check(self) -> None:
         """Raise `AssertionError` where one came up."""

@@ -129,5 +129,3 @@ def argument_leaks(pids: Iterable[int]) -> list[str]:
     lines = ((pid, read(pid, "cmdline").replace(b"\0", b" ")) for pid in pids)
     found = ((pid, leak(line)) for pid, line in lines)
     return [f"process {pid}: ...{said}..." for pid, said in found if said is not None]
-
-

@@ -23,6 +23,8 @@ VSCODE_ORIGIN = "vscode-file://vscode-app"
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _AUTHORITY = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9_.\-]+))(?::([0-9]{1,5}))?")
 _ORIGIN = re.compile(r"([a-z][a-z0-9+.\-]*)://(.+)")
+#: Names of what a route's own callers sign in with: its path is a plugin's, and so is its query.
+_CREDENTIAL = re.compile(r"key|token|secret|passw|sig|auth|credential|code$")
 _QUERY_VALUE = re.compile(r"([?&;#])([^=&;#]*)=([^&;#\s]*)")
 _USERINFO = re.compile(r"(://)[^/?#@\s]*@")
 
@@ -256,5 +258,6 @@ def redact(url: str | bytes) -> str:
 
 
 def _hide_token(match: re.Match[str]) -> str:
-    secret = unquote(match[2]).strip().lower() == "tkn"
+    name = unquote(match[2]).strip().lower()
+    secret = name == "tkn" or _CREDENTIAL.search(name) is not None
     return f"{match[1]}{match[2]}=***" if secret else match[0]

@@ -28,11 +28,11 @@ def held(command):
 
 def test_a_secret_is_kept_listed_and_forgotten(command):
     assert command.run("vault", "list", status=0).stdout == "the vault is empty\n"
-    assert put(command, b"sk-0123456789\n", "host:stripe").stdout == b"kept host:stripe\n"
+    assert put(command, b"planted-secret-0123456789\n", "host:stripe").stdout == b"kept host:stripe\n"
     assert put(command, "été\r\n".encode(), "team:a/b", "--json").stdout == (
         b'{"name": "team:a/b"}\n'
     )
-    assert held(command) == {"host:stripe": "sk-0123456789", "team:a/b": "été"}
+    assert held(command) == {"host:stripe": "planted-secret-0123456789", "team:a/b": "été"}
     assert stat.S_IMODE((command.config / "vault.json").stat().st_mode) == 0o600
     assert command.answer("vault", "list") == ["host:stripe", "team:a/b"]
     assert command.run("vault", "list", status=0).stdout == "host:stripe\nteam:a/b\n"
@@ -48,7 +48,7 @@ def test_lines_within_a_secret_stay(command):
     assert held(command) == {"host:key": "-----BEGIN\nabc\n-----END\n"}
 
 
-@pytest.mark.parametrize("name", ["stripe", "host:", "team:x", "user:/x", "", "sk-012345678901"])
+@pytest.mark.parametrize("name", ["stripe", "host:", "team:x", "user:/x", "", "planted-secret-012345678901"])
 def test_a_name_that_is_none_is_refused_with_the_forms_and_not_repeated(command, name):
     done = put(command, b"x", name)
     assert done.returncode == 2
@@ -68,8 +68,8 @@ def test_what_cannot_be_a_secret_is_refused(command, value, words):
 
 
 def test_no_value_is_taken_from_the_command_line(command):
-    done = command.run("vault", "set", "host:x", "hunter2", status=2)
-    assert "hunter2" not in done.stdout
+    done = command.run("vault", "set", "host:x", "planted-secret-hunter2", status=2)
+    assert "planted-secret-hunter2" not in done.stdout
     assert not (command.config / "vault.json").exists()
 
 

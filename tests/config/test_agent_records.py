@@ -6,8 +6,9 @@ import pytest
 
 from ahpd.config.errors import ConfigError
 from ahpd.config.settings import BY_NAME, Settings
+from ahpd.testing.planted import planted
 
-SECRET = "sk-very-secret-0123456789"
+SECRET = planted("the key of an agent")
 
 
 def refused(place, text):

@@ -25,10 +25,11 @@ from ahpd.interfaces import (
 )
 from ahpd.record_store.memory import MemoryRecordStore
 from ahpd.schemas import Vaulted
+from ahpd.testing.planted import planted
 from ahpd.vault import MemoryVault, Secrets
 
 BEGAN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-KEY = "sk-live-0123456789"
+KEY = planted("the key of a connector")
 
 SCHEMA = {
     "type": "object",

@@ -61,6 +61,28 @@ def capability(kind, name="x", **more):
             adapter(capabilities=[capability("action", path="/x")]),
             "the action capability x has a path: only a receive capability has one",
         ),
+        *(
+            (
+                adapter(capabilities=[capability("receive", path=path)]),
+                "the receive capability x: its path starts with /",
+            )
+            for path in (
+                "//evil.example/x",
+                "/a/../b",
+                "/a/./b",
+                "/..",
+                "/a?b",
+                "/a#b",
+                "/a\\b",
+                "/a b",
+                "/a%2e%2e/b",
+                "/a\n",
+                "/{other}",
+                "/",
+                "/a//b",
+                "/é",
+            )
+        ),
         (
             adapter(capabilities=[capability("receive", path="x")]),
             "the receive capability x: its path starts with /",

@@ -3,7 +3,8 @@
 import pytest
 from twisted.internet.defer import Deferred
 
-from ahpd.interfaces import Check, RpcError
+from ahpd.interfaces import Check, DeviceCode, DeviceSignIn, RpcError
+from ahpd.testing.planted import planted
 
 from .connectors_host import KEY, ScriptedAdapter, Tried, person
 
@@ -318,3 +319,36 @@ def test_a_short_secret_is_struck_where_it_stands_alone(host, mail):
     mail.checking = lambda connector: Check(result="failed", message="key k was not taken: k.")
     host.put(config={"key": "k"})
     assert host.alerts() == [("warning", "check", "key <set> was not taken: <set>.")]
+
+
+def test_what_a_field_that_nothing_marks_names_is_struck_too(host, mail):
+    """The host reads a variable for it, and its adapter says it back."""
+    host.environ["MAIL_BOT"] = planted("a variable")
+
+    def fails(connector, view):
+        raise ValueError(f"no bot {connector.config['bot']}")
+
+    mail.opening = fails
+    host.put(config={"key": KEY, "bot": {"fromEnv": "MAIL_BOT"}})
+    assert host.alerts() == [("error", "open", "no bot <set>")]
+    mail.opening = lambda connector, view: None
+    mail.checking = lambda connector: Check(result="failed", message=connector.config["bot"])
+    host.ask("disable", {"id": "work"})
+    host.ask("enable", {"id": "work"})
+    assert host.alerts() == [("warning", "check", "<set>")]
+
+
+@pytest.mark.parametrize("said", [float("nan"), float("inf"), -5, 1e12, "soon", None])
+def test_what_a_vendor_says_of_time_is_time_a_clock_takes(host, said):
+    async def start():
+        return DeviceCode(code="A", url="https://x", expires=said, interval=said, handle="h")
+
+    async def poll(handle):
+        return 5
+
+    sign_in = DeviceSignIn(title="Sign in", field="key", start=start, poll=poll)
+    host.offer(ScriptedAdapter("mail", sign_in=sign_in))
+    params = {"id": "a", "adapter": "mail", "owner": "host", "config": {}}
+    host.ask("signin", params)
+    host.clock.advance(86_401)
+    assert not len(host.service._commands._held)

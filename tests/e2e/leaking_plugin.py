@@ -138,9 +138,7 @@ def apply(host, options):
     host.register_engine(Keyed())
     kind = Tunnels()
     host.register_tunnel_kind(
-        TunnelKind(
-            name="dev", title="Dev", schema=SCHEMA, create=kind.create, remove=kind.remove
-        )
+        TunnelKind(name="dev", title="Dev", schema=SCHEMA, create=kind.create, remove=kind.remove)
     )
     raises(host, options)
 
@@ -156,7 +154,11 @@ def signed(host, options):
 
     async def start():
         return DeviceCode(
-            code="ABCD", url="https://x/device", expires=600.0, interval=1.0, handle=options["handle"]
+            code="ABCD",
+            url="https://x/device",
+            expires=600.0,
+            interval=1.0,
+            handle=options["handle"],
         )
 
     async def poll(handle):
@@ -166,7 +168,9 @@ def signed(host, options):
         return {"key": options["exchanged"], "account": "ada"}
 
     code = CodeSignIn(
-        title="Sign in", field="key", url=lambda challenge, state: f"https://x/?c={challenge}",
+        title="Sign in",
+        field="key",
+        url=lambda challenge, state: f"https://x/?c={challenge}",
         exchange=exchange,
     )
     device = DeviceSignIn(title="Sign in", field="key", start=start, poll=poll, account="account")
@@ -174,7 +178,11 @@ def signed(host, options):
         mail = Mail()
         host.register_adapter(
             Adapter(
-                name=name, title=name.title(), schema=SCHEMA, open=mail.open, check=mail.check,
+                name=name,
+                title=name.title(),
+                schema=SCHEMA,
+                open=mail.open,
+                check=mail.check,
                 sign_in=sign_in,
             )
         )

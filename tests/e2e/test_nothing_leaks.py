@@ -118,7 +118,8 @@ async def connectors(probe):
     for mode in ("fails", "raises", "answers"):
         key = planted(f"of the connector that {mode}")
         row = await send(
-            "put", **put(mode, key=key, old=key + "-old", mode=mode, said={"fromEnv": "LEAKING_VARIABLE"})
+            "put",
+            **put(mode, key=key, old=key + "-old", mode=mode, said={"fromEnv": "LEAKING_VARIABLE"}),
         )
         assert row["alerts"], row
         assert "<set>" in json.dumps(row["alerts"])
@@ -269,6 +270,11 @@ async def test_no_secret_comes_up_anywhere(daemon, talk):
     assert bob.failures == []
     await works(daemon, late, talk)
     await daemon.stop()
-    for command in (("plugin", "list"), ("plugin", "config", "leaking"), ("vault", "list"), ("doctor",)):
+    for command in (
+        ("plugin", "list"),
+        ("plugin", "config", "leaking"),
+        ("vault", "list"),
+        ("doctor",),
+    ):
         daemon.run(*command)
     assert daemon.run("sessions", "import", str(exported), "--skip-existing").returncode == 0

@@ -60,11 +60,11 @@ def test_work_nobody_waits_for_that_fails_is_logged_by_its_kind_alone():
     failed(waiting)
     globalLogPublisher.addObserver(lines.append)
     try:
-        work.errback(ValueError("sk-secret"))
+        work.errback(ValueError("planted-secret-waiting"))
     finally:
         globalLogPublisher.removeObserver(lines.append)
     assert [(line["what"], line["kind"]) for line in lines] == [("working", "ValueError")]
-    assert "sk-secret" not in str(lines)
+    assert "planted-secret-waiting" not in str(lines)
     assert _over(background)
 
 

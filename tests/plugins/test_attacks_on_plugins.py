@@ -172,7 +172,8 @@ def test_an_option_is_held_to_no_expression_for_long(hosted, expression):
 
 
 @pytest.mark.parametrize(
-    "identifier", ["..", "a/b", "../x", ".", "", "A", "a\n", "a\0", "-a", "a" * 41, "ａ", "a.b", 5]
+    "identifier",
+    ["..", "a/b", "../x", ".", "", "A", "a\n", "a\0", "-a", "a" * 41, "\uff41", "a.b", 5],
 )
 def test_an_id_is_a_slug_before_it_is_a_folder(hosted, identifier):
     hosted.start()
@@ -246,14 +247,17 @@ BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
 def test_a_bomb_of_aliases_in_a_manifest_is_refused_at_once(hosted):
     entry = hosted.write("bomb")
     (hosted.folder / "bomb" / "plugin.yaml").write_text(
-        f"id: bomb\nmain: main.py\noptionsSchema:\n  default:\n" + "".join(
-            f"    {line}\n" for line in BOMB.splitlines()
-        )
+        "id: bomb\nmain: main.py\noptionsSchema:\n  default:\n"
+        + "".join(f"    {line}\n" for line in BOMB.splitlines())
     )
     began = time.thread_time()
     hosted.start(entry)
-    assert not hosted.row("bomb")["loaded"]
-    code, _ = hosted.fails("write", id="w", source="def apply(host, options): pass\n", manifest=BOMB)
+    (row,) = hosted.rows().values()
+    assert not row["loaded"]
+    assert "aliases make more of it" in row["problem"]
+    code, _ = hosted.fails(
+        "write", id="w", source="def apply(host, options): pass\n", manifest=BOMB
+    )
     assert code == INVALID_PARAMS
     assert time.thread_time() - began < 5
 

@@ -136,7 +136,7 @@ def test_what_takes_too_long_is_given_up():
 
 def test_what_the_client_raises_is_told_without_the_url():
     with pytest.raises(IconUnread) as unread:
-        fetched({URL: ConnectionError("https://user:hunter2@example.com/")})
+        fetched({URL: ConnectionError("https://user:planted-secret-hunter2@example.com/")})
     assert str(unread.value) == "it cannot be fetched (ConnectionError)"
 
 

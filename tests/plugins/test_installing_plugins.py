@@ -235,6 +235,11 @@ def test_the_reason_is_the_last_error_with_what_conflicts():
     )
 
 
+def content_of(path):
+    """What a file holds, and its mode."""
+    return Path(path).read_text(), stat.S_IMODE(Path(path).stat().st_mode)
+
+
 PASSWORD = planted("the password of an address")
 
 
@@ -285,10 +290,10 @@ async def test_what_signs_in_at_an_address_is_handed_on_beside_it(
     async def run(argv, environ, directory):
         if "wheel" not in argv:
             return 0, ""
-        read.update(argv=argv, environ=environ, said=Path(argv[-1]).read_text())
-        read["file"] = stat.S_IMODE(os.stat(argv[-1]).st_mode)
+        read.update(argv=argv, environ=environ)
+        read["said"], read["file"] = content_of(argv[-1])
         if "NETRC" in environ:
-            read["mode"] = stat.S_IMODE(os.stat(environ["NETRC"]).st_mode)
+            read["mode"] = content_of(environ["NETRC"])[1]
             read["netrc"] = netrc.netrc(environ["NETRC"]).authenticators("x")
         make_wheel(Path(argv[argv.index("--wheel-dir") + 1]), "h2-signed-in", "1.0", points=["a"])
         return 0, ""
@@ -352,7 +357,7 @@ async def test_an_address_goes_to_pip_in_a_file_and_as_no_argument(root, tmp_pat
     asked = []
 
     async def run(argv, environ, directory):
-        asked.append((argv[-2], Path(argv[-1]).read_text()))
+        asked.append((argv[-2], content_of(argv[-1])[0]))
         return 1, "ERROR: no network\n"
 
     installer = Installer(PluginRoot(root.folder, run, root.environ), "1.0")

@@ -47,7 +47,7 @@ DIARY = """
 
 @pytest.fixture
 def kit(tmp_path):
-    made = LiveKit(tmp_path, **{"host:stripe": "sk-hunter2-hunter2"})
+    made = LiveKit(tmp_path, **{"host:stripe": "planted-secret-hunter2"})
     yield made
     made.forget()
 
@@ -396,9 +396,9 @@ async def test_options_are_the_plugins_own_copy_with_secrets_read(kit):
     )
     given = attrs.evolve(entry, options={"apiKey": {"$secret": "host:stripe"}})
     await kit.start(given)
-    assert module_of(kit, "keyed").seen == [{"apiKey": "sk-hunter2-hunter2", "model": "mine"}]
+    assert module_of(kit, "keyed").seen == [{"apiKey": "planted-secret-hunter2", "model": "mine"}]
     assert given.options == {"apiKey": {"$secret": "host:stripe"}}
-    assert "sk-hunter2-hunter2" in kit.loader.read
+    assert "planted-secret-hunter2" in kit.loader.read
 
 
 @ensureDeferred
@@ -524,7 +524,7 @@ async def test_a_secret_is_read_by_name_and_scope(kit):
     entry = kit.write("secretive", "kept = []\ndef apply(host, options): kept.append(host)\n")
     await kit.start(entry)
     host = module_of(kit, "secretive").kept[0]
-    assert await host.secret("host:stripe") == "sk-hunter2-hunter2"
+    assert await host.secret("host:stripe") == "planted-secret-hunter2"
     for name in ("stripe", "host:none", "team:a/b", "user:a/b"):
         with pytest.raises(SecretFailure) as refused:
             await host.secret(name)

@@ -339,7 +339,7 @@ def test_a_plugin_that_comes_with_a_port_goes_out_again_and_is_not_tried_at_ever
     hosted.start(hosted.write("talks", TALKS))
     holder = hosted.write("holder", code.replace("print('applied')", "host.say('applied')"))
     hosted.list(*hosted.listed, holder)
-    assert hosted.ask("apply") == {"restart": True}
+    assert hosted.ask("apply") == {"restart": True, "waiting": ["holder"]}
     assert list(hosted.plugins.running_plugins) == ["talks"]
     assert hosted.row("holder")["loaded"] is False
     # Another plugin's change waits for nothing.

@@ -229,11 +229,11 @@ SCHEMA = {
 
 @pytest.mark.parametrize("held", ["as it is", "in the environment"])
 def test_no_text_about_a_plugin_quotes_a_credential(hosted, held, log_lines):
-    key = "sk-hunter2-hunter2" if held == "as it is" else {"fromEnv": "LEAKS_KEY"}
+    key = "planted-secret-hunter2" if held == "as it is" else {"fromEnv": "LEAKS_KEY"}
     entry = hosted.write("leaks", LEAKS, optionsSchema=SCHEMA)
     hosted.start(
         {**entry, "options": {"key": key, "fail": True}},
-        environ={"LEAKS_KEY": "sk-hunter2-hunter2"},
+        environ={"LEAKS_KEY": "planted-secret-hunter2"},
     )
     row = hosted.row("leaks")
     said = "cannot use <set> at https://<redacted>@example.org/a?<redacted>"
@@ -242,8 +242,8 @@ def test_no_text_about_a_plugin_quotes_a_credential(hosted, held, log_lines):
     (line,) = hosted.ask("reload", id="leaks")["problems"]
     assert line.count(said) == 1
     hosted.ask("options", id="leaks", key="fail", value=False)
-    host_of(hosted, "leaks").alert(Alert(level="info", text="the key is sk-hunter2-hunter2"))
-    host_of(hosted, "leaks").problem("the key is sk-hunter2-hunter2")
+    host_of(hosted, "leaks").alert(Alert(level="info", text="the key is planted-secret-hunter2"))
+    host_of(hosted, "leaks").problem("the key is planted-secret-hunter2")
     assert {one["text"] for one in hosted.row("leaks")["alerts"]} == {"the key is <set>"}
     assert "hunter2" not in repr(hosted.probe.frames)
     assert "hunter2" not in "\n".join(hosted.host.side.announced().skipped)

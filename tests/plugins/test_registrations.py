@@ -661,7 +661,7 @@ class Kit(LiveKit):
 
 @pytest.fixture
 def kit(tmp_path):
-    made = Kit(tmp_path, **{"host:stripe": "sk-hunter2-hunter2"})
+    made = Kit(tmp_path, **{"host:stripe": "planted-secret-hunter2"})
     yield made
     made.run_now(made.plugins.apply([]))
 
@@ -787,7 +787,7 @@ def test_lines_are_one_line_each(kit):
 
 
 def test_a_secret_is_read_when_it_is_asked_for(kit):
-    assert kit.run_now(begun(kit).secret("host:stripe")) == "sk-hunter2-hunter2"
+    assert kit.run_now(begun(kit).secret("host:stripe")) == "planted-secret-hunter2"
 
 
 # -- records before there is a store ----------------------------------------------------------------

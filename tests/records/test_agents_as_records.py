@@ -8,10 +8,11 @@ from twisted.internet.defer import Deferred
 
 from ahpd.interfaces import Finding, IPausedAgent, Owned, RecordFailure, RecordsFailure
 from ahpd.protocol.errors import ALREADY_EXISTS, INVALID_PARAMS, NOT_FOUND, RpcError
+from ahpd.testing.planted import planted
 
 from .record_desk import VIEW, Desk, EditedAgent, MadeEngine, caller, view
 
-KEY = "sk-very-secret-0123456789"
+KEY = planted("the key of an agent")
 
 
 @pytest.fixture

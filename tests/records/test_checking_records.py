@@ -5,8 +5,9 @@ from twisted.internet.defer import Deferred
 
 from ahpd.interfaces.agents import Finding
 from ahpd.records.checking import CHECK_BOUND, Checker
+from ahpd.testing.planted import planted
 
-SECRET = "sk-very-secret-0123456789"
+SECRET = planted("the key of a record")
 
 
 def check(world, *rows, wait=0.0):

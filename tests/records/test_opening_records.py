@@ -13,8 +13,9 @@ from ahpd.records.opening import refuse_twins
 from ahpd.records.paused import PausedAgent
 from ahpd.records.ports import agents_folder, blocking, ports_for
 from ahpd.testing.agents import ScriptedAgent
+from ahpd.testing.planted import planted
 
-SECRET = "sk-very-secret-0123456789"
+SECRET = planted("the key of a record")
 
 
 @pytest.fixture(autouse=True)

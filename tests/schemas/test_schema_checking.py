@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from ahpd.schemas import BrokenSchema, Misfit, check_value, unknown_keys
 from ahpd.schemas.validators import Validators
+from ahpd.testing.planted import planted
 
-SECRET = "sk-very-secret-0123456789"
+SECRET = planted("a value that does not fit")
 OPTIONS = {
     "type": "object",
     "properties": {

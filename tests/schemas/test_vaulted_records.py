@@ -213,12 +213,12 @@ def test_a_record_names_no_other_records_secret():
 
 
 def test_a_secret_in_a_names_place_is_repeated_nowhere():
-    words = World().refused({"apiKey": named("sk-live-123")})
+    words = World().refused({"apiKey": named("planted-secret-123")})
     assert words.startswith("apiKey names no secret: a secret's name is host:<name>")
-    assert "sk-live" not in words
+    assert "planted-secret" not in words
     with pytest.raises(Unread) as raised:
-        World().read({"apiKey": named("sk-live-123"), "url": {"fromEnv": "sk-live-123"}})
-    assert "sk-live" not in str(raised.value)
+        World().read({"apiKey": named("planted-secret-123"), "url": {"fromEnv": "planted-secret-123"}})
+    assert "planted-secret" not in str(raised.value)
     assert raised.value.missing == [("secret", "apiKey"), ("env", "url")]
 
 
@@ -296,7 +296,7 @@ def test_one_that_cannot_be_forgotten_keeps_none_of_the_others():
     class Stuck(MemoryVault):
         async def delete(self, name):
             if name.endswith("apiKey"):
-                raise OSError("sk-secret")
+                raise OSError("planted-secret-vault")
             return await super().delete(name)
 
     vault = Stuck()
@@ -304,5 +304,5 @@ def test_one_that_cannot_be_forgotten_keeps_none_of_the_others():
     kept = done(vaulted.moved(SCHEMA, "host", "agent", "x", {"apiKey": "k1", "old": "k2"}, None))
     with pytest.raises(SecretFailure) as raised:
         done(vaulted.forget(kept))
-    assert "sk-secret" not in str(raised.value)
+    assert "planted-secret-vault" not in str(raised.value)
     assert done(vault.list()) == ["host:agent/x/apiKey"]

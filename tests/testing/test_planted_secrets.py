@@ -212,7 +212,7 @@ async def test_a_daemon_that_leaks_one_fails_its_check(tmp_path, code):
     plugin.mkdir()
     (plugin / "plugin.yaml").write_text("id: leaks\nmain: leaks.py\n")
     (plugin / "leaks.py").write_text(
-        f"KEY = {'-'.join(SECRET.split('-')[:2])!r} + {SECRET[len('planted-secret'):]!r}\n"
+        f"KEY = {'-'.join(SECRET.split('-')[:2])!r} + {SECRET[len('planted-secret') :]!r}\n"
         f"def apply(host, options):\n    {code}\n"
     )
     settings = {"plugins": [{"source": str(plugin)}]}

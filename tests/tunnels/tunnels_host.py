@@ -8,12 +8,13 @@ from ahpd.extensions.operations import Invocations
 from ahpd.interfaces import Owned, RecordOptions, TunnelKind, TunnelOperation, TunnelReport
 from ahpd.record_store.memory import MemoryRecordStore
 from ahpd.schemas import Vaulted
+from ahpd.testing.planted import planted
 from ahpd.tunnels.service import TunnelsService
 from ahpd.vault import MemoryVault, Secrets
 from tests.extensions.conftest import Directory, Rig
 
 URI = "x-ahpd-tunnels://"
-TOKEN = "tok-live-0123456789"
+TOKEN = planted("the token of a tunnel")
 
 SCHEMA = {
     "type": "object",

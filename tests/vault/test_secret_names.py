@@ -6,11 +6,12 @@ from zope.interface import implementer
 from zope.interface.verify import verifyObject
 
 from ahpd.interfaces.vault import ISecrets, IVault, SecretFailure
+from ahpd.testing.planted import planted
 from ahpd.vault import MemoryVault, Secrets
 from ahpd.vault.names import SecretName, parse
 
 FORMS = "host:<name>, team:<team>/<name> or user:<id>/<name>"
-SECRET = "sk-very-secret-0123456789"
+SECRET = planted("in the vault")
 
 
 def done(coroutine):

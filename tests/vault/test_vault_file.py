@@ -11,9 +11,10 @@ from twisted.internet.defer import Deferred, succeed
 from zope.interface.verify import verifyObject
 
 from ahpd.interfaces.vault import IVault, SecretFailure
+from ahpd.testing.planted import planted
 from ahpd.vault import FileVault, MemoryVault, VaultFile
 
-SECRET = "sk-very-secret-0123456789"
+SECRET = planted("in the vault")
 
 
 @pytest.fixture

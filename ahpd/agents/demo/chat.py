@@ -110,9 +110,7 @@ class DemoChat:
         if self._closed:
             raise AgentFailure("The chat is closed")
         request = self._request(turn, begin)
-        run = self._run = DemoRun(
-            output, self._background, self._read_steering, self._start.host
-        )
+        run = self._run = DemoRun(output, self._background, self._read_steering, self._start.host)
         end: Mapping[str, Any] | None = None
         try:
             self._keep()

@@ -5,10 +5,11 @@ import pytest_twisted
 
 from ahpd.interfaces import ToolEffects
 from ahpd.testing.agent_contract import AgentContract, check_agent
+from ahpd.testing.planted import planted
 from ahpd_agent_openai.testing import Answer, calls, chunk, refuses, says, sse
 
 LOOK = {"clientId": "editor", "name": "look", "title": "Look"}
-KEY = "the-key-of-this-endpoint"
+KEY = planted("the key of an endpoint")
 
 
 class Model:

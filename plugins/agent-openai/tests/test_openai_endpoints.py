@@ -9,11 +9,12 @@ from twisted.internet.task import Clock
 
 from ahpd.interfaces import AgentFailure
 from ahpd.testing.agents import RecordedOutput
+from ahpd.testing.planted import planted
 from ahpd.wire.codec import encode
 from ahpd_agent_openai import failures
 from ahpd_agent_openai.testing import Answer, calls, chunk, refuses, says, sse, usage_chunk
 
-KEY = "sk-secret-0123456789"
+KEY = planted("the key of an endpoint")
 
 
 async def failure_of(bench, *answers, **config):

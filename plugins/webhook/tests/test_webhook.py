@@ -11,8 +11,9 @@ import ahpd_webhook.plugin
 from ahpd.interfaces import PluginError, Request, RpcError
 from ahpd.protocol.errors import permission_denied
 from ahpd.testing import RecordingPluginHost
+from ahpd.testing.planted import planted
 
-SECRET = "correct-horse-battery"
+SECRET = planted("the secret of an endpoint")
 START = {"secret": SECRET, "target": "start"}
 MESSAGE = {"secret": SECRET, "target": "message", "session": "ahp-session:/team"}
 TRIGGER = {"secret": SECRET, "target": "trigger"}

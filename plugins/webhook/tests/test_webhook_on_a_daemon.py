@@ -7,10 +7,11 @@ from pytest_twisted import ensureDeferred
 
 from ahpd.protocol.uris import ROOT
 from ahpd.testing.daemon import PATIENCE, Daemon
+from ahpd.testing.planted import planted
 from ahpd.testing.plugin_daemon import CallerChat, ask, install_plugin, tool_caller
 
 SOURCE = Path(__file__).parent.parent
-SECRET = "correct-horse-battery"
+SECRET = planted("the secret of an endpoint")
 CONNECTORS = "x-ahpd-connectors://"
 
 
