@@ -36,7 +36,6 @@ _QUOTED: Final = re.compile(r"'[^']*'|\"[^\"]*\"")
 _SIGN: Final = re.compile(r"'(?:[^\w']|\\t|<[a-z ]+>)'")
 
 
-
 @functools.cache
 def _plain_lines() -> re.Pattern[str]:
     """What stands in a block as it is: no control or format characters, no line break but LF.

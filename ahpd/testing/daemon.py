@@ -3,8 +3,7 @@
 A `Daemon` has a home directory, a configuration and a token nobody else has. `check`
 holds it to the promises of the wire: every frame fits the strict shapes, and what each
 client was told makes the state a late subscriber reads. Its end holds it to the
-promises of a process: the exit status, a log without a stack and without a secret, no
-process left behind, and no planted secret in what it printed, kept and started.
+promises of a process: its exit status, no stack and no secret said, no process left behind.
 """
 
 import contextlib
@@ -51,8 +50,8 @@ class Daemon:
     `settings` the keys of its configuration file. `program` may be another way to the
     same host, and `preset` more of its environment: `SHELL`, which it has none of by itself,
     or another `HOME` than `home`. `trust` is the certificate of a TLS endpoint. `clients`
-    are all that were made here, `secrets` what its output may not hold: its token, and what
-    a test adds. In the files `may_hold`, its vault and a test's own, a planted secret may stand.
+    are all that were made here, `secrets` what its output may not hold: its token, and more
+    of a test's. A planted secret may stand in the files `net.may_hold` alone.
     """
 
     def __init__(
@@ -73,8 +72,7 @@ class Daemon:
         self.config = self.home / "config" / "ahpd"
         self.clients: list[ProbeClient] = []
         self.secrets: list[str] = []
-        self._net = DaemonNet(directory, (self.home, self.work), self.config / "vault.json")
-        self.may_hold = self._net.may_hold
+        self.net = DaemonNet(directory, (self.home, self.work), self.config / "vault.json")
         self.url: str | None = None
         self.patience = PATIENCE
         self._command = [*program, *arguments]
@@ -130,8 +128,7 @@ class Daemon:
             timeout=PATIENCE,
             check=False,
         )
-        self._net.printed(arguments, done.stdout + done.stderr)
-        return done
+        return self.net.printed(arguments, done)
 
     @property
     def process(self) -> "subprocess.Popen[bytes]":
@@ -232,7 +229,7 @@ class Daemon:
         seconds = self.patience if seconds is None else seconds
         end = self.reactor.seconds() + seconds
         while not (found := predicate()):
-            self._net.look(self._process)
+            self.net.look(self._process)
             if self.reactor.seconds() > end:
                 raise AssertionError(f"{what}: not within {seconds:g} seconds\n{self.log}")
             await deferLater(self.reactor, _STEP, lambda: None)
@@ -310,8 +307,7 @@ class Daemon:
                 late.close()
         for probe in self.clients:
             probe.check()
-        self._net.look(self._process)
-        self._net.check()
+        self.net.check(self._process)
 
     # -- its end ----------------------------------------------------------------------
 
@@ -354,7 +350,7 @@ class Daemon:
         assert "Traceback" not in said, said
         for secret in filter(None, [self.token, *self.secrets]):
             assert secret not in said, f"a secret was said:\n{said}"
-        self._net.check()
+        self.net.check(self._process)
         await self.until(lambda: not self.left(), "the end of all it had started")
         for probe in self.clients:
             probe.check()

@@ -23,13 +23,18 @@ class DaemonNet:
         if process is not None and process.poll() is None:
             self._argued += argument_leaks((process.pid, *descendants(process.pid)))
 
-    def printed(self, arguments: Sequence[str], said: str) -> None:
+    def printed(
+        self, arguments: Sequence[str], done: "subprocess.CompletedProcess[str]"
+    ) -> "subprocess.CompletedProcess[str]":
         """Look at what a command printed. `ahpd config` alone prints the file as it is."""
         if arguments[:1] != ("config",):
+            said = done.stdout + done.stderr
             check_silent(said, f"what ahpd {' '.join(arguments[:1])} printed")
+        return done
 
-    def check(self) -> None:
-        """Raise `AssertionError` where one came up."""
+    def check(self, process: "subprocess.Popen[bytes] | None") -> None:
+        """Raise `AssertionError` where one came up; `process` is looked at once more."""
+        self.look(process)
         lives = [file for name in ("stdout", "stderr") for file in self._printed.glob(f"{name}*")]
         found = [f"{file}: ...{said}..." for file in lives if (said := leak(file.read_bytes()))]
         for folder in self._folders:

@@ -139,7 +139,9 @@ def test_a_name_that_is_no_plugin_is_said_to_be_none(command, daemon):
 def test_where_in_a_request_something_is_wrong_is_not_said(command, daemon):
     words = {"code": -32602, "message": "params.id: there is no plugin it"}
     daemon.answer(disable={"error": words})
-    assert command.run("plugin", "disable", "it", status=2).stderr == "ahpd: there is no plugin it\n"
+    assert (
+        command.run("plugin", "disable", "it", status=2).stderr == "ahpd: there is no plugin it\n"
+    )
 
 
 def test_a_move_is_said_with_its_versions(command, daemon):

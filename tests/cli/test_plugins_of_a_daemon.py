@@ -229,11 +229,15 @@ def test_a_daemon_in_the_foreground_is_asked_too(command):
     assert command.answer("plugin", "reload", "hook") == {"id": "hook"}
     assert page(url) == (200, "two hello")
     # What it was started with is what is listed.
-    assert [(row["id"], row["loaded"]) for row in command.answer("plugin", "list")] == [("hook", True)]
+    assert [(row["id"], row["loaded"]) for row in command.answer("plugin", "list")] == [
+        ("hook", True)
+    ]
     assert command.answer("plugin", "config", "hook") == {}
     assert host.end()[0] == 0
     assert not (command.state / "foreground.json").exists()
-    assert command.run("plugin", "reload", "hook", status=1).stderr.startswith("ahpd: no daemon runs")
+    assert command.run("plugin", "reload", "hook", status=1).stderr.startswith(
+        "ahpd: no daemon runs"
+    )
 
 
 # -- what is printed at a start ------------------------------------------------------------------

@@ -28,7 +28,9 @@ def held(command):
 
 def test_a_secret_is_kept_listed_and_forgotten(command):
     assert command.run("vault", "list", status=0).stdout == "the vault is empty\n"
-    assert put(command, b"planted-secret-0123456789\n", "host:stripe").stdout == b"kept host:stripe\n"
+    assert (
+        put(command, b"planted-secret-0123456789\n", "host:stripe").stdout == b"kept host:stripe\n"
+    )
     assert put(command, "été\r\n".encode(), "team:a/b", "--json").stdout == (
         b'{"name": "team:a/b"}\n'
     )
@@ -48,7 +50,9 @@ def test_lines_within_a_secret_stay(command):
     assert held(command) == {"host:key": "-----BEGIN\nabc\n-----END\n"}
 
 
-@pytest.mark.parametrize("name", ["stripe", "host:", "team:x", "user:/x", "", "planted-secret-012345678901"])
+@pytest.mark.parametrize(
+    "name", ["stripe", "host:", "team:x", "user:/x", "", "planted-secret-012345678901"]
+)
 def test_a_name_that_is_none_is_refused_with_the_forms_and_not_repeated(command, name):
     done = put(command, b"x", name)
     assert done.returncode == 2

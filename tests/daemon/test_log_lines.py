@@ -75,7 +75,9 @@ def test_what_fails_in_here_because_of_a_plugin_is_said_of_the_plugin(tmp_path):
         except TypeError:
             return Failure()
 
-    assert "(in told, plugin.py:2)" in line("", log_failure=failure_of(lambda: space["told"](redact)))
+    assert "(in told, plugin.py:2)" in line(
+        "", log_failure=failure_of(lambda: space["told"](redact))
+    )
 
 
 def test_what_fails_in_here_with_nobody_else_is_said_of_its_own_line():

@@ -86,7 +86,7 @@ def daemon(make_daemon, plugin):
         },
         settings={"plugins": [entry(leaking), entry(failing, fails=True)]},
     )
-    made.may_hold += [made.config / "config.json"]
+    made.net.may_hold.append(made.config / "config.json")
     for name, value in (
         ("host:stripe", STRIPE),
         ("host:lines", LINES),

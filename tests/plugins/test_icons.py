@@ -226,7 +226,9 @@ async def test_an_answer_that_is_no_image_is_left_out_unless_the_manifest_says_w
     )
     icons, lines = await resolved(
         [
-            {"src": "https://user:planted-secret-hunter2@example.com/a?token=planted-secret-hunter2"},
+            {
+                "src": "https://user:planted-secret-hunter2@example.com/a?token=planted-secret-hunter2"
+            },
             {"src": "https://example.com/b"},
             {"src": "https://example.com/c"},
             {"src": "https://example.com/a", "contentType": "image/svg+xml"},

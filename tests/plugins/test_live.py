@@ -178,7 +178,9 @@ async def test_what_holds_a_port_or_a_scheme_waits_for_the_next_start(kit, holdi
     outcome = await late.run(late.plugins.apply([entry]))
     assert outcome.restart
     assert late.plugins.running_plugins == {}
-    assert not [name for name in sys.modules if "plugin_holder" in name and "holder" not in kit.loaded]
+    assert not [
+        name for name in sys.modules if "plugin_holder" in name and "holder" not in kit.loaded
+    ]
 
 
 @ensureDeferred

@@ -217,7 +217,9 @@ def test_a_secret_in_a_names_place_is_repeated_nowhere():
     assert words.startswith("apiKey names no secret: a secret's name is host:<name>")
     assert "planted-secret" not in words
     with pytest.raises(Unread) as raised:
-        World().read({"apiKey": named("planted-secret-123"), "url": {"fromEnv": "planted-secret-123"}})
+        World().read(
+            {"apiKey": named("planted-secret-123"), "url": {"fromEnv": "planted-secret-123"}}
+        )
     assert "planted-secret" not in str(raised.value)
     assert raised.value.missing == [("secret", "apiKey"), ("env", "url")]
 
