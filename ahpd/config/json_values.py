@@ -59,6 +59,8 @@ def check_json(value: Any, at: str, depth: int = 0) -> Any:
     """`value` where JSON can say it, references in it checked."""
     if depth > _DEEPEST:
         raise WrongValue("a value that nests too deeply", f"at most {_DEEPEST} levels", at)
+    if value is None or isinstance(value, str | bool | int):
+        return value
     if is_reference(value):
         check_reference(value, at)
         return dict(value)
@@ -67,8 +69,6 @@ def check_json(value: Any, at: str, depth: int = 0) -> Any:
         return {key: check_json(item, f"{at}.{key}", depth + 1) for key, item in held.items()}
     if isinstance(value, list):
         return [check_json(item, f"{at}[{i}]", depth + 1) for i, item in enumerate(value)]
-    if value is None or isinstance(value, str | bool | int):
-        return value
     if isinstance(value, float) and value - value == 0:  # neither infinite nor no number
         return value
     raise WrongValue(describe(value), "a value JSON can say", at)

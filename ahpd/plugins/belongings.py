@@ -1,12 +1,14 @@
 """Which of the modules of this process are one plugin's own."""
 
+from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
 import attrs
 
-from ahpd.plugins.distributions import editable_project
+from ahpd.plugins.distributions import editable_project, text_of
 from ahpd.plugins.found import Found
 from ahpd.plugins.module_files import own_package
 from ahpd.plugins.standalone import private_name
@@ -28,7 +30,7 @@ class Belongings:
     """Whether no other module can have a name in that package."""
     root: str = ""
     """The folder that package is imported from."""
-    files: frozenset[str] = frozenset()
+    files: Callable[[], frozenset[str]] = frozenset
     """What its distribution lists, where it is installed as a copy."""
     tree: bool = False
     """Whether everything that is imported from `root` is its distribution's."""
@@ -41,7 +43,7 @@ class Belongings:
         file = file_of(module)
         if file is None or self.private:  # a folder that is a package has no file
             return inside
-        if file in self.files:
+        if file in self.files():
             return True
         return (inside or self.tree) and _is_imported_from(self.root, name, file)
 
@@ -51,7 +53,7 @@ def belongings(found: Found) -> Belongings:
     distribution lists is another thing once another version of it is installed."""
     if found.kind == "standalone":
         return Belongings(package=private_name(found.id), private=True)
-    files: frozenset[str] = frozenset()
+    files: Callable[[], frozenset[str]] = frozenset
     tree, installed = found.kind == "tree", found.installed
     project = None if installed is None else editable_project(installed)
     if project is not None:
@@ -61,18 +63,27 @@ def belongings(found: Found) -> Belongings:
     elif installed is not None:
         files = _listed(installed)
     return Belongings(
-        package=own_package(found.file, found.module),
+        package=own_package(found.root, found.module),
         root=str(found.root),
         files=files,
         tree=tree,
     )
 
 
-def _listed(installed: "Distribution") -> frozenset[str]:
-    """The files a distribution lists; read plainly, because each is made a path otherwise."""
-    record = installed.read_text("RECORD")
+def _listed(installed: "Distribution") -> Callable[[], frozenset[str]]:
+    """The files a distribution lists now; read plainly, because each is made a path otherwise.
+
+    The list is read here, and told apart into its lines where one is asked for: few plugins are
+    let go of.
+    """
+    record = text_of(installed, "RECORD")
     if not record or '"' in record:  # another kind of list, or a name with a comma
-        return frozenset(str(installed.locate_file(file)) for file in installed.files or ())
+        files = frozenset(str(installed.locate_file(file)) for file in installed.files or ())
+        return lambda: files
+    return cache(partial(_lines, installed, record))
+
+
+def _lines(installed: "Distribution", record: str) -> frozenset[str]:
     folder = str(installed.locate_file(""))
     return frozenset(f"{folder}/{line.split(',', 1)[0]}" for line in record.splitlines())
 

@@ -4,7 +4,7 @@ nothing here. Source: PLUGINS.txt, "Everything you are handed is read-only".
 
 from collections.abc import Mapping
 from math import isfinite
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
@@ -18,6 +18,9 @@ from ahpd.interfaces import (
     TunnelKind,
 )
 
+#: Values that are their own copy. Most of a value's are, and nobody makes up where they stand.
+_LEAVES: Final = frozenset({str, int, bool, type(None)})
+
 
 def json_copy(value: Any, what: str) -> Any:
     """A copy of the JSON value `what`. Raises `PluginError` that says what in it is no JSON."""
@@ -29,9 +32,15 @@ def json_copy(value: Any, what: str) -> Any:
         for key in value:
             if not isinstance(key, str):
                 raise PluginError(f"{what} is no JSON: the key {key!r} is no text")
-        return {key: json_copy(held, f"{what}.{key}") for key, held in value.items()}
+        return {
+            key: held if type(held) in _LEAVES else json_copy(held, f"{what}.{key}")
+            for key, held in value.items()
+        }
     if isinstance(value, list | tuple):
-        return [json_copy(held, f"{what}[{index}]") for index, held in enumerate(value)]
+        return [
+            held if type(held) in _LEAVES else json_copy(held, f"{what}[{index}]")
+            for index, held in enumerate(value)
+        ]
     found = value if isinstance(value, float) else type(value).__name__
     raise PluginError(f"{what} is no JSON: found {found}")
 

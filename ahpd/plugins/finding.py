@@ -6,8 +6,6 @@ Source: PLUGINS.txt, "The id", "Where a spec is resolved", "What happens when a 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-import attrs
-
 from ahpd.config import document
 from ahpd.config.document import Document
 from ahpd.config.plugins import PluginEntry
@@ -130,11 +128,13 @@ def _found_installed(entry: PluginEntry, point: Point, reader: Callable[[Path], 
     manifest_path = _manifest_beside(file, module, point)
     if manifest_path is None:
         raise Skipped(f"{whose} has no manifest: it ships a plugin.yaml beside {file}", name)
-    manifest = read_manifest(manifest_path, name, id_if_none=name, reader=reader)
+    manifest = read_manifest(
+        manifest_path, name, id_if_none=name, reader=reader, version=point.version
+    )
     return Found(
         entry=entry,
         id=name,
-        manifest=attrs.evolve(manifest, version=point.version),
+        manifest=manifest,
         kind="distribution",
         module=module,
         file=file,

@@ -89,7 +89,8 @@ class Loader:
             plugin = before  # what cannot be read now is what it was
         if isinstance(result, Found):
             entry = with_options(entry, plugin, self.options)
-            result = attrs.evolve(result, entry=entry)
+            if entry is not result.entry:
+                result = attrs.evolve(result, entry=entry)
         if not plugin or plugin in self._named:  # what is second is known by its source
             plugin = cleared(entry.source)
         return Named(plugin, entry, result)

@@ -53,23 +53,27 @@ def manifest_of(
     called: str | None = None,
     id_if_none: str | None = None,
     lines: Callable[[str], str] | None = None,
+    version: str | None = None,
 ) -> Manifest:
     """The manifest that `values` are. Raises `Skipped`, with one line that names key and place.
 
     `place` is the file or the entry that holds them, `called` what a plugin is called whose id
     they do not say (its place else), and `lines` says where in the file a key stands.
     `id_if_none` is the id of a plugin whose manifest need not say one, and the only one it may say.
+    `version` is its distribution's, which goes before one the manifest says.
     """
     known = values.get("id", id_if_none)
     plugin = known if isinstance(known, str) and known else called or place
     try:
-        return _manifest(values, place, id_if_none)
+        return _manifest(values, place, id_if_none, version)
     except _Wrong as wrong:
         where = place if lines is None else lines(wrong.at)
         raise Skipped(f"{where}: {wrong}", plugin) from None
 
 
-def _manifest(values: Mapping[str, Any], place: str, id_if_none: str | None) -> Manifest:
+def _manifest(
+    values: Mapping[str, Any], place: str, id_if_none: str | None, version: str | None
+) -> Manifest:
     for key in values:
         _check_key(key, _KEYS, "")
     given = {key: value for key, value in values.items() if value is not None}
@@ -77,11 +81,12 @@ def _manifest(values: Mapping[str, Any], place: str, id_if_none: str | None) -> 
     name = _text(given, "name")
     if title is not None and name is not None:
         raise _Wrong("name", "is another word for title: write one of them")
+    own_version = _text(given, "version")
     return Manifest(
         id=_id(given, place, id_if_none),
         place=place,
         title=title if title is not None else name,
-        version=_text(given, "version"),
+        version=own_version if version is None else version,
         description=_text(given, "description") or "",
         categories=_texts(given.get("categories", []), "categories"),
         links=_links(given.get("links", [])),

@@ -1,5 +1,6 @@
 """The file a manifest is written in: `plugin.yaml`, or `plugin.json`, beside what it is of."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -22,7 +23,7 @@ HOW: Final = (
 
 def manifest_file(folder: Path, plugin: str) -> Path | None:
     """The manifest's file in `folder`; None where there is none. Raises `Skipped` for two."""
-    there = [folder / name for name in NAMES if (folder / name).is_file()]
+    there = [folder / name for name in NAMES if os.path.isfile(f"{folder}/{name}")]  # noqa: PTH113
     if len(there) > 1:
         raise Skipped(f"{there[0]} and {there[1].name} are both its manifest: keep one", plugin)
     return there[0] if there else None
@@ -34,6 +35,7 @@ def read_manifest(
     *,
     id_if_none: str | None = None,
     reader: Callable[[Path], Document] = document.read,
+    version: str | None = None,
 ) -> Manifest:
     """The manifest a file holds, as `reader` reads it; see `manifest_of`. Raises `Skipped`."""
     try:
@@ -41,5 +43,10 @@ def read_manifest(
     except ConfigError as error:
         raise Skipped(str(error), id_if_none or called) from None
     return manifest_of(
-        read.values, str(path), called=called, id_if_none=id_if_none, lines=read.place
+        read.values,
+        str(path),
+        called=called,
+        id_if_none=id_if_none,
+        lines=read.place,
+        version=version,
     )

@@ -1,17 +1,19 @@
 """Where a module's file is, found without importing it or what it is in."""
 
+import os
 import sys
 from collections.abc import Iterable
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 
-def file_under(root: Path, module: str) -> Path | None:
+def file_under(root: Path | str, module: str) -> Path | None:
     """The file of `module` (`pkg.plugin`) where `root` is a folder modules are imported from."""
-    base = root.joinpath(*module.split("."))
-    for path in (base / "__init__.py", base.with_name(f"{base.name}.py")):
-        if path.is_file():
-            return path
+    # Told by texts: a path object for each file that is not there takes longer than to ask for it.
+    base = f"{root}/{module.replace('.', '/')}"
+    for path in (f"{base}/__init__.py", f"{base}.py"):
+        if os.path.isfile(path):  # noqa: PTH113
+            return Path(path)
     return None
 
 
@@ -47,11 +49,15 @@ def root_of(file: Path, module: str) -> Path:
     return file.parents[levels if file.name == "__init__.py" else levels - 1]
 
 
-def own_package(file: Path, module: str) -> str:
-    """The outermost package of `module` that is nobody else's: what is above has no file."""
+def own_package(root: Path, module: str) -> str:
+    """The outermost package of `module` that is nobody else's: what is above has no file.
+
+    `root` is the folder it is imported from.
+    """
     parts = module.split(".")
-    root = root_of(file, module)
-    for count in range(1, len(parts)):
-        if (root.joinpath(*parts[:count]) / "__init__.py").is_file():
+    folder = str(root)
+    for count, part in enumerate(parts[:-1], 1):
+        folder = f"{folder}/{part}"
+        if os.path.isfile(f"{folder}/__init__.py"):  # noqa: PTH113
             return ".".join(parts[:count])
     return module

@@ -70,7 +70,9 @@ def _nested(value: Any) -> list[tuple[Any, Any]]:
         steps: Iterable[tuple[Any, Any]] = value.items()
     else:
         steps = enumerate(value) if isinstance(value, list | tuple) else ()
-    return [(step, held) for step, held in steps if isinstance(held, Mapping | list | tuple)]
+    return [
+        (step, held) for step, held in steps if held and isinstance(held, Mapping | list | tuple)
+    ]
 
 
 def _applying(document: Any, schemas: list[Any]) -> list[Mapping[str, Any]]:

@@ -37,7 +37,11 @@ def ready_options(
     fields marked `secretAtUse` alone cannot be written to. Raises `Skipped`.
     """
     schema, plugin = found.manifest.options_schema, found.id
-    merged = {**manifest_defaults(schema), **deepcopy(dict(defaults)), **given}
+    merged = {
+        **manifest_defaults(schema),
+        **(deepcopy(dict(defaults)) if defaults else {}),
+        **given,
+    }
     if schema is None:
         return merged, []
     at = f"plugins.{plugin}.options"

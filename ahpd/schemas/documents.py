@@ -15,6 +15,8 @@ from ahpd.schemas.expressions import OutOfTime, found_in
 _ONE: Final = ("if", "then", "else")
 _SEVERAL: Final = ("allOf", "anyOf", "oneOf")
 _REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
+#: What a schema that applies in one part, which most do, says none of.
+_MORE: Final = frozenset({*_ONE, *_SEVERAL, *_REFERENCES, "dependentSchemas", "dependencies"})
 #: A schema that applies in more parts than this to one value is not read any further.
 _MOST_PARTS: Final = 500
 
@@ -49,6 +51,8 @@ def parts(document: Any, schema: Any, *, alternatives: bool = True) -> list[Mapp
     All of its alternatives are among them, because which one a value fits is not asked; without
     `alternatives` only what applies to each value is. Raises `Unknown`.
     """
+    if isinstance(schema, Mapping) and _MORE.isdisjoint(schema):
+        return [schema]
     found: list[Mapping[str, Any]] = []
     seen: set[int] = set()
     waiting = [schema]

@@ -11,7 +11,8 @@ from typing import Any, Final
 from ahpd.schemas.documents import Unknown, target
 
 _NAMES_A_VALUE: Final = ("type", "enum", "const", "oneOf", "anyOf")
-_KEYS: Final = ("properties", "additionalProperties")
+_OTHERS: Final = "additionalProperties"
+_KEYS: Final = ("properties", _OTHERS)
 _ITEMS: Final = ("items",)
 #: The keywords that hold the schemas `_inner` answers.
 _HOLDERS: Final = frozenset(
@@ -20,6 +21,10 @@ _HOLDERS: Final = frozenset(
         "oneOf", "anyOf", "allOf", "$defs", "definitions",
     }
 )  # fmt: skip
+#: What a value may be that holds no other.
+_HOLDS_NONE: Final = frozenset({"string", "number", "integer", "boolean", "null"})
+#: Those of them that most schemas do without.
+_RARE: Final = _HOLDERS - {*_KEYS}
 _MOST_GAPS: Final = 100
 _MOST_READ: Final = 10_000
 _DEEPEST: Final = 64
@@ -60,11 +65,15 @@ class _Walk:
         if len(self._open) >= _DEEPEST or self._left <= 0 or len(self.gaps) > _MOST_GAPS:
             return
         self._left -= 1
+        holds = not _HOLDERS.isdisjoint(schema)
+        kind = schema.get("type")
+        if not holds and isinstance(kind, str) and kind in _HOLDS_NONE:  # most schemas are so
+            return
         self._open.add(id(schema))
         gap = self._gap(schema, said)
         if gap is not None:
             self.gaps.append(f"{path}: {gap}" if path else gap)
-        if _HOLDERS.isdisjoint(schema):  # most schemas hold no other
+        if not holds:
             self._open.discard(id(schema))
             return
         keys, items = said or (False, False)
@@ -94,11 +103,12 @@ class _Walk:
         """Whether a schema, or one of those it is made of, says any of `keywords`."""
         if not isinstance(schema, Mapping):
             return False
-        said = [word for word in keywords if word in schema]
-        if keywords is _KEYS and not isinstance(schema.get("additionalProperties"), Mapping):
-            said = [word for word in said if word == "properties"]
+        if keywords is _KEYS:
+            said = "properties" in schema or isinstance(schema.get(_OTHERS), Mapping)
+        else:
+            said = any(word in schema for word in keywords)
         parts = schema.get("allOf")
-        return bool(said) or any(
+        return said or any(
             isinstance(part, Mapping)
             and "allOf" not in part
             and (self._refers(part) or self._names(part, keywords))
@@ -121,6 +131,8 @@ def _inner(schema: Mapping[str, Any]) -> Iterator[tuple[str, Any, bool]]:
         yield str(name), inner, True
     if isinstance(schema.get("additionalProperties"), Mapping):
         yield "*", schema["additionalProperties"], True
+    if _RARE.isdisjoint(schema):
+        return
     for pattern, inner in _mapping(schema, "patternProperties"):
         yield f"/{pattern}/", inner, True
     for keyword in ("items", "prefixItems"):

@@ -203,6 +203,8 @@ def secrets_in(schema: Mapping[str, Any] | None, value: Any) -> list[str]:
     Neither a reference nor `<set>` is one. They are as short as they are: whoever strikes them
     out of words decides which are words themselves.
     """
+    if value == {}:  # as the options of most plugins are
+        return []
     found = _marked(node_of(schema), value)
     return list(dict.fromkeys(text for text in found if text not in ("", SET)))
 

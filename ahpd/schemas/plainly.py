@@ -46,9 +46,11 @@ def _is_plain(schema: Any, depth: int) -> bool:
         return True
     if not isinstance(schema, Mapping) or depth > _DEEPEST:
         return False
-    return all(
-        key in _KEYWORDS and _KEYWORDS[key](value, depth + 1) for key, value in schema.items()
-    )
+    for key, value in schema.items():
+        is_such = _KEYWORDS.get(key)
+        if is_such is None or not is_such(value, depth + 1):
+            return False
+    return True
 
 
 def _is_text(value: Any, _: int) -> bool:

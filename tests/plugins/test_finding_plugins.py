@@ -521,3 +521,20 @@ def test_what_a_tree_requires_is_compared(tmp_path):
     }
     write(tmp_path / "here" / "tree", files)
     assert refused(finder(tmp_path), "./tree").state == "incompatible"
+
+
+def test_entry_points_are_read_as_the_standard_library_reads_them(tmp_path):
+    from importlib.metadata import Distribution
+
+    from ahpd.plugins.distributions import Distributions
+
+    info = tmp_path / "odd-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: odd\nVersion: 1.0\n")
+    text = "[console_scripts]\r\na = b:c\r\n\r\n[ahpd.plugins]\r\n# x = y\r\none=odd.one\r\n"
+    text += "  two = odd.two:plugin [extra]\r\n[other]\r\nthree = odd.three\r\n"
+    (info / "entry_points.txt").write_bytes(text.encode())
+    expected = Distribution.at(info).entry_points.select(group="ahpd.plugins")
+    found = [Distributions([tmp_path]).point(name) for name in ("one", "two")]
+    assert [(each.name, each.module) for each in found] == [(e.name, e.value) for e in expected]
+    assert [each.version for each in found] == ["1.0", "1.0"]
