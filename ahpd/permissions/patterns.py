@@ -47,11 +47,19 @@ class Expression:
             return None
         if not self._stoppable:
             return self._compiled.search(text) is not None
-        try:
-            left = min(patience.left(), MOST_SECONDS_EACH)
-            return self._compiled.search(text, timeout=left) is not None
-        except (TimeoutError, MemoryError):
-            return None
+        # The engine counts the time that passes, and patience the work: where a busy machine took
+        # the time, it is tried once more.
+        for _ in range(2):
+            left = patience.left()
+            most = min(left, MOST_SECONDS_EACH)
+            try:
+                return self._compiled.search(text, timeout=most) is not None
+            except TimeoutError:
+                if left - patience.left() > most / 2:
+                    break
+            except MemoryError:
+                break
+        return None
 
 
 @lru_cache(maxsize=8192)

@@ -16,6 +16,7 @@ SERVED = {
     "completions", "moveChat", "sessionConfigCompletions", "createTerminal", "disposeTerminal",
     "resourceRead", "resourceList", "resourceResolve", "resourceWrite", "resourceDelete",
     "resourceMkdir", "resourceMove", "resourceCopy", "resourceRequest", "createResourceWatch",
+    "listAutomationTriggerDefinitions",
 }  # fmt: skip
 #: What is asked of which kinds of channel.
 _KINDS = {

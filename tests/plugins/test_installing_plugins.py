@@ -216,7 +216,7 @@ async def test_pips_own_reason_is_said(installer, tmp_path):
         await installer.install("h2-there-is-none", tmp_path)
     assert str(caught.value) == "No matching distribution found for h2-there-is-none"
     (tmp_path / "broken.whl").write_bytes(b"no zip")
-    with pytest.raises(InstallFailure, match=r"broken\.whl"):
+    with pytest.raises(InstallFailure, match="broken"):
         await installer.install("./broken.whl", tmp_path)
 
 
