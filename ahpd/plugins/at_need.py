@@ -56,9 +56,9 @@ class LoaderAtNeed:
         """See `Loader.load`."""
         return await self.made.load(named)
 
-    def forget(self, plugin: "RunningPlugin") -> None:
+    async def forget(self, plugin: "RunningPlugin") -> None:
         """See `Loader.forget`."""
-        self.made.forget(plugin)
+        await self.made.forget(plugin)
 
 
 class RootAtNeed:

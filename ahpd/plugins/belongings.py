@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from importlib.metadata import Distribution
 
 #: This program's own modules belong to no plugin, whatever folder they are in.
-_OURS: Final = "ahpd"
+OURS: Final = "ahpd"
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -37,7 +37,7 @@ class Belongings:
 
     def has(self, name: str, module: ModuleType | None) -> bool:
         """Whether the module that is imported as `name` is the plugin's."""
-        if module is None or name == "__main__" or name.partition(".")[0] == _OURS:
+        if module is None or name == "__main__" or name.partition(".")[0] == OURS:
             return False
         inside = name == self.package or name.startswith(f"{self.package}.")
         file = file_of(module)

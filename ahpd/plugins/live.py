@@ -333,7 +333,7 @@ class Plugins(Service):
         plugin.detach()
         if self._takers is not None:
             await self._takers.gone(plugin.id)
-        self._loader.forget(plugin)
+        await self._loader.forget(plugin)
 
     # -- the stop -------------------------------------------------------------------------
 
@@ -366,7 +366,7 @@ class Plugins(Service):
         for plugin in tuple(self._running.values()):
             await plugin.close()
             plugin.detach()
-            self._loader.forget(plugin)
+            await self._loader.forget(plugin)
 
     async def in_time(self, what: str, work: Callable[[], Awaitable[None]]) -> None:
         """Do some of the stop; a plugin that holds it up is left behind with all of it."""

@@ -6,7 +6,7 @@ contract", "What happens when a plugin fails".
 """
 
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
 import attrs
@@ -26,8 +26,9 @@ from ahpd.plugins.contribution import Contribution
 from ahpd.plugins.finding import Finder
 from ahpd.plugins.found import Found
 from ahpd.plugins.host import PluginHost, Surroundings, context_for, one_line
+from ahpd.plugins.left_behind import end_left_behind
 from ahpd.plugins.manifest import held_to_contracts
-from ahpd.plugins.modules import import_plugin, purge
+from ahpd.plugins.modules import Imported, import_plugin, purge
 from ahpd.plugins.named import Named
 from ahpd.plugins.option_references import references_in
 from ahpd.plugins.options import ready_options, resolved_options
@@ -69,6 +70,8 @@ class Loader:
     unspoken_host: Unspoken = attrs.field(factory=Unspoken, repr=False)
     """What the host's log leaves out: what the options of its plugins hold is added."""
     _named: dict[str, Named] = attrs.field(factory=dict)
+    _standing: list[Imported] = attrs.field(factory=list)
+    """The modules of the plugins that are loaded."""
 
     # -- what there is ---------------------------------------------------------------
 
@@ -106,14 +109,16 @@ class Loader:
         """Load and apply what an entry names. Raises `Skipped`, whose words hold no credential."""
         found, entry = named.found(), named.entry
         self.unspoken_host.add(*_credentials(found))
-        imported = None
+        imported: Imported | None = None
+        modules: Collection[str] = ()
         try:
             self._warn(found)
             imported = import_plugin(found)
+            self._standing.append(imported)
             options = await self._options(found, imported)
             return await self._applied(entry, found, imported, options)
         except Skipped as skipped:
-            why = skipped.why
+            why, modules = skipped.why, skipped.modules
         except CancelledError:
             why = "its load was cancelled"
         except Exception as error:
@@ -121,7 +126,8 @@ class Loader:
             why = f"it cannot be loaded: {words_of(error)}{raised_in(error, found)}"
         # Out of its handlers, so that the error and the frames it holds are gone.
         if imported is not None:
-            purge(imported)
+            modules = self._purged(imported)
+        await self._end_left_behind(found.id, modules)
         raise Skipped(cleared(why, self.unspoken(named)), found.id, found=found)
 
     def unspoken(self, named: Named) -> list[str]:
@@ -208,13 +214,27 @@ class Loader:
             shown.problem(line)
         return Texts(read_only(catalogs))
 
-    def forget(self, plugin: RunningPlugin) -> None:
-        """Let go of a plugin's code, so that the next load runs what is on disk then."""
+    async def forget(self, plugin: RunningPlugin) -> None:
+        """Let go of a plugin's code, so that the next load runs what is on disk then.
+
+        What it left running is ended, and said.
+        """
         registered = self.around.world.registered
         if registered.get(plugin.id) is plugin.contribution.methods:
             del registered[plugin.id]
-        purge(plugin.imported)
+        modules = self._purged(plugin.imported)
         plugin.imported = None
+        await self._end_left_behind(plugin.id, modules)
+
+    def _purged(self, imported: Imported) -> Collection[str]:
+        self._standing = [one for one in self._standing if one is not imported]
+        return purge(imported, self._standing)
+
+    async def _end_left_behind(self, plugin: str, modules: Collection[str]) -> None:
+        for line in await end_left_behind(self.around.reactor, modules):
+            log.warn(
+                "plugin {plugin}: {line}: what it opens it has to close", plugin=plugin, line=line
+            )
 
 
 def _credentials(found: Found) -> list[str]:

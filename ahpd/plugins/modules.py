@@ -8,7 +8,7 @@ import importlib.util
 import linecache
 import sys
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from traceback import walk_tb
 from types import MappingProxyType, ModuleType
@@ -83,22 +83,28 @@ def import_plugin(found: Found) -> Imported:
     del module
     names = frozenset(before)
     before.clear()
-    _let_go(belongs, path, names)
+    gone = [name for name, _ in _let_go(belongs, path, names)]
     for file in ran:
         # One that fails is taken out of `sys.modules` by the import itself.
         if Path(file).is_relative_to(found.root):
             _uncompile(importlib.util.cache_from_source(file))
-    raise Skipped(why, found.id, found=found)
+    raise Skipped(why, found.id, found=found, modules=gone)
 
 
-def purge(imported: Imported) -> None:
+def purge(imported: Imported, others: Collection[Imported] = ()) -> frozenset[str]:
     """Have the next import of the plugin run what is on disk then.
 
     Its modules are in `sys.modules` no more, nor on what they were in; each is gone once
     nobody uses it. Modules of others stay, those it imported too. What else its distribution
     has that runs keeps the modules it holds. Again is no error.
+
+    Answers the names of those that none of `others`, which run on, has too.
     """
-    _let_go(imported._belongs, imported._path)
+    return frozenset(
+        name
+        for name, module in _let_go(imported._belongs, imported._path)
+        if not any(other._belongs.has(name, module) for other in others)
+    )
 
 
 # -- importing -----------------------------------------------------------------------
@@ -222,7 +228,10 @@ def _is_options(value: object) -> bool:
 # -- letting go ----------------------------------------------------------------------
 
 
-def _let_go(belongs: Belongings, path: str | None, but: Collection[str] = ()) -> None:
+def _let_go(
+    belongs: Belongings, path: str | None, but: Collection[str] = ()
+) -> Sequence[tuple[str, ModuleType]]:
+    """Take a plugin's modules out, all `but` those names; what they were."""
     gone = [
         (name, module)
         for name, module in list(sys.modules.items())
@@ -235,6 +244,7 @@ def _let_go(belongs: Belongings, path: str | None, but: Collection[str] = ()) ->
     if path is not None and path in sys.path:
         sys.path.remove(path)
     importlib.invalidate_caches()
+    return gone
 
 
 def _unhold(name: str, module: ModuleType) -> None:

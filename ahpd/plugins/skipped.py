@@ -1,5 +1,6 @@
 """A plugin that is not loaded, and why."""
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Final, Literal
 
 from ahpd.config.plugins import PluginEntry
@@ -22,6 +23,7 @@ class Skipped(PluginError):
 
     `plugin` is its id, or what the configuration calls it where it has none that can be read.
     `found` is what is known of it all the same, for a listing, and `entry` what names it.
+    `modules` are the names of those its import left again.
     """
 
     def __init__(
@@ -31,10 +33,12 @@ class Skipped(PluginError):
         *,
         state: PluginState = "error",
         found: "Found | None" = None,
+        modules: Collection[str] = (),
     ) -> None:
         # What names a plugin may be an address, with what signs in there.
         self.why, self.plugin = cleared(why), cleared(plugin)
         super().__init__(self.why)
+        self.modules = modules
         self.state: PluginState = state
         self.found = found
         self.entry: PluginEntry | None = None if found is None else found.entry

@@ -1,11 +1,13 @@
 """Plugins as a person has them: installed, listed, changed and removed while a daemon runs."""
 
 import http.client
+import socket
 import threading
 import time
 
 import pytest
 
+from ahpd.testing.processes import processes, read
 from tests.plugins.wheel_making import make_wheel
 
 ROUTE = """
@@ -179,6 +181,72 @@ def apply(host, options):
     definition = {{"name": "{name}", "title": "T", "description": "T.", "inputSchema": {{"type": "object"}}}}
     host.register_tool(HostTool(definition=definition, run=run))
 """
+
+
+LEAVES = """
+import os
+from twisted.internet.protocol import Factory, ProcessProtocol, Protocol
+
+class Echo(Protocol):
+    def connectionMade(self):
+        self.transport.write(b"here")
+
+class Sleeps(ProcessProtocol):
+    pass
+
+def apply(host, options):
+    host.reactor.listenTCP({port}, Factory.forProtocol(Echo), interface="127.0.0.1")
+    host.reactor.spawnProcess(Sleeps(), "sleep", ["sleep", "{seconds}"], env=dict(os.environ))
+    host.reactor.callLater(3600, Sleeps)
+"""
+
+
+@pytest.fixture
+def free_port():
+    """A port on loopback that nobody listens on."""
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        return holder.getsockname()[1]
+
+
+def until(condition, seconds=30):
+    """Wait for something another process does."""
+    last = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < last, "it never came about"
+        time.sleep(0.02)
+
+
+def sleeping(seconds):
+    """The processes that sleep for so long."""
+    return [pid for pid in processes() if read(pid, "cmdline") == f"sleep\0{seconds}\0".encode()]
+
+
+def test_what_a_plugin_never_closes_goes_with_it_and_its_next_copy_has_the_port(command, free_port):
+    seconds = 86400 + free_port
+    folder = standalone(command, "leaves", LEAVES.format(port=free_port, seconds=seconds))
+    command.write(f"plugins: [{folder}]\n")
+    listening(command)
+    for _ in range(3):
+        (first,) = sleeping(seconds)
+        with socket.create_connection(("127.0.0.1", free_port), timeout=30) as held:
+            assert held.recv(4) == b"here"
+            assert command.answer("plugin", "reload", "leaves") == {"id": "leaves"}
+            with pytest.raises(ConnectionResetError):
+                held.recv(1)
+        until(lambda gone=first: gone not in sleeping(seconds))
+    log = (command.state / "daemon.log").read_text()
+    for left in (
+        f"plugin leaves: it left a listener of _ahpd_plugin_leaves.main at {free_port}",
+        "plugin leaves: it left a connection of _ahpd_plugin_leaves.main open",
+        f"plugin leaves: it left process {first} of _ahpd_plugin_leaves.main running",
+        "plugin leaves: it left a timer of _ahpd_plugin_leaves.main running",
+    ):
+        assert left in log
+    command.answer("plugin", "disable", "leaves")
+    until(lambda: not sleeping(seconds))
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", free_port), timeout=30)
 
 
 def test_what_is_wrong_is_said_with_its_place_wherever_a_person_looks(command):

@@ -4,6 +4,7 @@ import textwrap
 from contextlib import nullcontext
 from pathlib import Path
 
+from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
 from ahpd.config.plugins import PluginEntry
@@ -162,7 +163,7 @@ class LiveKit:
         """Leave nothing of what is loaded to the next test."""
         for plugin in self.plugins.running_plugins.values():
             if plugin.imported is not None:
-                self.loader.forget(plugin)
+                Deferred.fromCoroutine(self.loader.forget(plugin))
 
     async def begun(self):
         """Wait until every plugin knows that the host listens."""
@@ -170,8 +171,6 @@ class LiveKit:
 
     async def run(self, coroutine):
         """Await `coroutine`, with the clock going on."""
-        from twisted.internet.defer import Deferred
-
         task = Deferred.fromCoroutine(coroutine)
         for _ in range(1000):
             if task.called:

@@ -282,29 +282,54 @@ def test_what_is_registered_late_is_refused_and_nothing_is_left_of_it(hosted):
         hosted.call("x-late/say")
 
 
-def test_a_timer_that_is_left_behind_finds_a_host_that_does_nothing_for_it(hosted, diary):
+LEAKS = """
+from ahpd.interfaces import Alert
+def later(host):
+    diary.append("it ran")
+def apply(host, options):
+    host.reactor.callLater(5, later, host)
+    {then}
+"""
+
+
+@pytest.mark.logs_failures
+@pytest.mark.parametrize(
+    ("then", "end"),
+    [
+        ("pass", lambda hosted: hosted.ask("disable", id="leaks")),
+        ("pass", lambda hosted: hosted.ask("reload", id="leaks")),
+        ("raise ValueError", lambda hosted: None),
+        ("async def apply(host, options): raise ValueError", lambda hosted: None),
+    ],
+    ids=["unloaded", "reloaded", "failed", "failed in a coroutine"],
+)
+def test_a_timer_that_a_plugin_leaves_behind_is_cancelled_and_said(
+    hosted, diary, log_lines, then, end
+):
+    hosted.start(hosted.write("leaks", code(LEAKS.replace("{then}", then))))
+    end(hosted)
+    hosted.ask("remove", id="leaks", keep=True)
+    hosted.host.advance(6)
+    assert diary == []
+    said = [line for line in log_lines() if "a timer of" in line]
+    assert said
+    assert all("plugin leaks: it left a timer of _ahpd_plugin_leaks.main" in one for one in said)
+
+
+def test_what_is_left_behind_in_code_of_others_finds_a_host_that_does_nothing_for_it(hosted):
+    """A timer whose code is the host's own is the host's, and comes to nothing."""
     hosted.start(
         hosted.write(
             "leaks",
-            code(
-                """
-                from ahpd.interfaces import Alert
-                def apply(host, options):
-                    def later():
-                        host.alert(Alert(level="info", text="from beyond"))
-                        try:
-                            host.connect()
-                        except Exception as error:
-                            diary.append(str(error))
-                    host.reactor.callLater(5, later)
-                """
-            ),
+            """
+            from ahpd.interfaces import Alert
+            def apply(host, options):
+                host.reactor.callLater(5, host.alert, Alert(level="info", text="from beyond"))
+            """,
         )
     )
-    hosted.ask("reload", id="leaks")
     hosted.ask("disable", id="leaks")
     hosted.host.advance(6)
-    assert diary == ["connect: the plugin leaks was unloaded"] * 2
     assert hosted.row("leaks")["alerts"] == []
 
 

@@ -190,6 +190,31 @@ def test_a_plugin_that_fails_takes_no_modules_from_one_of_its_distribution_that_
     purge(good)
 
 
+def test_what_is_let_go_of_is_named_but_for_what_another_that_runs_has_too(tmp_path, site):
+    files = {
+        "acme_pair/__init__.py": "",
+        "acme_pair/shared.py": "",
+        "acme_pair/one.py": f"from acme_pair import shared\n{APPLY}",
+        "acme_pair/two.py": f"from acme_pair import shared\n{APPLY}",
+        "acme_pair/plugin.yaml": "",
+    }
+    install(site, "acme-pair", {"one": "acme_pair.one", "two": "acme_pair.two"}, files)
+    found_by = finder(tmp_path, site=[site])
+    one, two = (import_plugin(found_by.find(entry(name))) for name in ("one", "two"))
+    lone = import_plugin(notes(tmp_path, APPLY))
+    assert purge(one, [two, lone]) == frozenset()
+    one = import_plugin(found_by.find(entry("one")))
+    assert purge(two, [lone]) == {"acme_pair", "acme_pair.one", "acme_pair.shared"}
+    purge(one)
+    assert purge(lone) == {"_ahpd_plugin_notes", "_ahpd_plugin_notes.notes"}
+
+
+def test_a_failed_import_names_what_it_let_go_of(tmp_path):
+    with pytest.raises(Skipped) as caught:
+        import_plugin(notes(tmp_path, "from . import helper\nraise ValueError\n", helper=""))
+    assert "_ahpd_plugin_notes.helper" in caught.value.modules
+
+
 def test_what_failed_is_let_go_of(tmp_path):
     found = notes(
         tmp_path,
