@@ -36,6 +36,7 @@ log = Logger()
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 _GONE: Final = "The session this call was made in is gone."
+_UNLOADED: Final = "The tool {tool} is gone: this host offers it no more."
 _STOPPING: Final = "The host is shutting down."
 
 
@@ -103,7 +104,7 @@ class ToolRegistry:
     def replace(self, source: str, tools: Mapping[str, HostTool]) -> list[str]:
         """Offer the tools of `source` (`connectors`), by name, in place of those it had before.
 
-        Answers a line for each that is not offered: its name is in use, its definition is none.
+        Calls of one it has no more are over. Answers a line for each that is not offered: its name is in use, its definition is none.
         """
         before = dict(self._tools)
         had = self._sources.pop(source, {})
@@ -120,6 +121,8 @@ class ToolRegistry:
             except ValueError as wrong:
                 problems.append(f"the tool {shortened(name)} is left out: {wrong}")
         self._sources[source] = kept
+        for name in had.keys() - kept.keys():
+            self._calls.give_up_tool(name, _UNLOADED.format(tool=shortened(name)))
         if list(self._tools.items()) != list(before.items()):
             self.changed()
         return problems
@@ -191,7 +194,7 @@ class ToolRegistry:
         """See `IOffers.run_tool`. Cancelled with whoever waits for it, and with its session."""
         if self._stopping:
             return failed(_STOPPING)
-        return await self._calls.run(context.session, self._run(name, arguments, context))
+        return await self._calls.run(context.session, name, self._run(name, arguments, context))
 
     def session_gone(self, session: str) -> None:
         """The session is disposed of: its calls are over."""

@@ -1,4 +1,4 @@
-"""The calls that run: each is let go of when its session is, whatever its tool does."""
+"""The calls that run: each is let go of when its session or its tool is, whatever that does."""
 
 from collections.abc import Coroutine
 from typing import Any
@@ -14,7 +14,8 @@ from ahpd.tools.answers import failed
 class Call:
     """One call of a tool. `work` answers its result, and fails with `CancelledError` alone."""
 
-    def __init__(self, work: Coroutine[Any, Any, State]) -> None:
+    def __init__(self, tool: str, work: Coroutine[Any, Any, State]) -> None:
+        self.tool = tool
         self._work = Deferred.fromCoroutine(work)
         self._answer: Deferred[State] = Deferred(lambda _: self._work.cancel())
         self._work.addCallbacks(self._answered, self._cancelled)
@@ -47,10 +48,10 @@ class Calls:
     def __len__(self) -> int:
         return sum(map(len, self._running.values()))
 
-    async def run(self, session: str, work: Coroutine[Any, Any, State]) -> State:
-        """What `work` comes to, or a failure in words where the session goes first."""
+    async def run(self, session: str, tool: str, work: Coroutine[Any, Any, State]) -> State:
+        """What `work` comes to, or a failure in words where the session or the tool goes first."""
         identifier = session_id(session)
-        call = Call(work)
+        call = Call(tool, work)
         calls = self._running.setdefault(identifier, set())
         calls.add(call)
         try:
@@ -64,6 +65,13 @@ class Calls:
         """Let go of every call of a session; each answers `words`."""
         for call in tuple(self._running.pop(session_id(session), ())):
             call.give_up(words)
+
+    def give_up_tool(self, tool: str, words: str) -> None:
+        """Let go of every call of a tool; each answers `words`."""
+        for calls in tuple(self._running.values()):
+            for call in tuple(calls):
+                if call.tool == tool:
+                    call.give_up(words)
 
     def give_up_all(self, words: str) -> None:
         """Let go of every call there is."""

@@ -243,6 +243,36 @@ def test_a_turn_on_an_agent_that_goes_ends_in_words_and_others_are_left_alone(ho
     assert len(probe.plain_state(others_chat)["turns"]) == 1
 
 
+@pytest.mark.parametrize("way", ["disable", "reload"])
+def test_a_call_of_a_tool_that_goes_ends_in_words_and_its_turn_goes_on(hosted, way):
+    """The action of an adapter is a tool as any other."""
+    caller = """
+        from ahpd.testing.agents.calling import CallingAgent
+        def apply(host, options): host.register_agent(CallingAgent())
+        """
+    hangs = """
+        from twisted.internet.defer import Deferred
+        from ahpd.interfaces import HostTool
+        async def hang(given, context):
+            await Deferred()
+        def apply(host, options):
+            schema = {"type": "object", "properties": {}}
+            definition = {"name": "hang", "description": "Hangs.", "inputSchema": schema}
+            host.register_tool(HostTool(definition=definition, run=hang))
+        """
+    hosted.start(hosted.write("calls", caller), hosted.write("hangs", hangs))
+    _, chat = session_on(hosted, "caller")
+    begin(hosted, chat, text='{"tool": "hang"}')
+    hosted.host.settle()
+    assert hosted.probe.state(chat).get("activeTurn") is not None
+    hosted.ask(way, id="hangs")
+    hosted.host.advance(1)
+    (turn,) = hosted.probe.plain_state(chat)["turns"]
+    assert turn["state"] == "complete"
+    (part,) = [part for part in turn["responseParts"] if part["kind"] == "markdown"]
+    assert "The tool hang is gone: this host offers it no more." in part["content"]
+
+
 def test_whoever_watches_a_channel_that_goes_is_told_and_may_come_back(hosted):
     hosted.start(hosted.write("all", EVERYTHING))
     host, probe = hosted.host, hosted.probe

@@ -400,6 +400,27 @@ def test_a_session_that_goes_takes_its_calls_along(stubborn):
     registry.session_gone(S1)
 
 
+@pytest.mark.parametrize("stubborn", [False, True])
+def test_a_tool_that_is_offered_no_more_takes_its_calls_along(stubborn):
+    going, staying = Waiting(stubborn), Waiting()
+    registry = ToolRegistry()
+    kept = tool("b", staying.run)
+    registry.replace("plugins", {"a": tool("a", going.run), "b": kept})
+    _, gone = begin(registry, "a", context=at(S2))
+    _, stays = begin(registry, "b")
+    registry.replace("plugins", {"b": kept})
+    (said,) = gone
+    check_strict(said, ToolCallResult, "result")
+    assert said["error"]["message"] == "The tool a is gone: this host offers it no more."
+    assert going.cancelled
+    # What is made anew under its name, as with a connector more, goes on.
+    registry.replace("plugins", {"b": tool("b", staying.run)})
+    assert stays == []
+    staying.waiting.callback("on")
+    assert stays[0]["success"]
+    assert len(registry._calls) == 0
+
+
 def test_whoever_waits_may_stop_and_the_tool_is_stopped_with_it():
     waiting = Waiting()
     registry = ToolRegistry([tool("a", waiting.run)])
