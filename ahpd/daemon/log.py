@@ -7,6 +7,7 @@ exception and the place it came from; a stack is for a debugger, not for a log.
 import os
 import re
 import sys
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -113,6 +114,8 @@ class BoundedFile:
         self._kept = kept
         self._standard_error = standard_error
         self._descriptor = -1
+        # Threads log too, and a signal may come while a line is written.
+        self._one_at_a_time = threading.RLock()
         self._open()
 
     def _open(self) -> None:
@@ -124,12 +127,13 @@ class BoundedFile:
     def write(self, text: str) -> None:
         """Append; a line is never cut in two by a rotation. Raises `OSError`."""
         data = text.encode("utf-8", "backslashreplace")
-        if self._size and self._size + len(data) > self._limit:
-            self._rotate()
-        while data:
-            written = os.write(self._descriptor, data)
-            self._size += written
-            data = data[written:]
+        with self._one_at_a_time:
+            if self._size and self._size + len(data) > self._limit:
+                self._rotate()
+            while data:
+                written = os.write(self._descriptor, data)
+                self._size += written
+                data = data[written:]
 
     def flush(self) -> None:
         """Nothing is held back."""

@@ -4,6 +4,7 @@ import io
 import os
 import re
 import stat
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from twisted.logger import Logger, LogLevel
@@ -133,6 +134,23 @@ def test_it_is_put_aside_before_it_is_too_large_and_only_so_many_are_kept(tmp_pa
     kept = "".join((tmp_path / name).read_text() for name in reversed(names))
     assert kept == "".join(f"line {number:03}\n" for number in range(4, 10))
     assert all((tmp_path / name).stat().st_size <= 20 for name in names)
+
+
+def test_threads_that_log_at_once_lose_no_line_and_write_to_no_closed_file(tmp_path):
+    file = BoundedFile(tmp_path / "daemon.log", limit=40, kept=200)
+
+    def write(letter):
+        for number in range(100):
+            file.write(f"{letter} {number:03}\n")  # 6 bytes
+            file.flush()
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, "abcdefgh"))
+    file.close()
+    kept = [line for path in tmp_path.iterdir() for line in path.read_text().splitlines()]
+    assert sorted(kept) == [
+        f"{letter} {number:03}" for letter in "abcdefgh" for number in range(100)
+    ]
 
 
 def test_a_line_longer_than_the_bound_is_kept_whole(tmp_path):
