@@ -37,6 +37,7 @@ from ahpd.plugins.registering import Checks, Registrar
 from ahpd.plugins.running import RunningPlugin
 from ahpd.plugins.shown import Shown
 from ahpd.plugins.skipped import Skipped
+from ahpd.plugins.stalls import StallWatch
 from ahpd.plugins.texts import Texts, read_catalogs
 from ahpd.protocol.read_only import read_only
 from ahpd.schemas import secrets_in
@@ -72,6 +73,10 @@ class Loader:
     _named: dict[str, Named] = attrs.field(factory=dict)
     _standing: list[Imported] = attrs.field(factory=list)
     """The modules of the plugins that are loaded."""
+    _stalls: StallWatch = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._stalls = StallWatch(self.around.reactor)
 
     # -- what there is ---------------------------------------------------------------
 
@@ -111,6 +116,7 @@ class Loader:
         self.unspoken_host.add(*_credentials(found))
         imported: Imported | None = None
         modules: Collection[str] = ()
+        self._stalls.begin(found)
         try:
             self._warn(found)
             imported = import_plugin(found)
@@ -128,6 +134,7 @@ class Loader:
         if imported is not None:
             modules = self._purged(imported)
         await self._end_left_behind(found.id, modules)
+        self._stalls.end(found)
         raise Skipped(cleared(why, self.unspoken(named)), found.id, found=found)
 
     def unspoken(self, named: Named) -> list[str]:
@@ -225,6 +232,7 @@ class Loader:
         modules = self._purged(plugin.imported)
         plugin.imported = None
         await self._end_left_behind(plugin.id, modules)
+        self._stalls.end(plugin.found)
 
     def _purged(self, imported: Imported) -> Collection[str]:
         self._standing = [one for one in self._standing if one is not imported]

@@ -249,6 +249,33 @@ def test_what_a_plugin_never_closes_goes_with_it_and_its_next_copy_has_the_port(
         socket.create_connection(("127.0.0.1", free_port), timeout=30)
 
 
+BLOCKS = """
+import time
+from pathlib import Path
+from ahpd.interfaces import text_response
+
+def apply(host, options):
+    async def page(request):
+        while "it has held up this host" not in Path({log!r}).read_text():
+            time.sleep(0.05)
+        return text_response(200, "done")
+
+    host.register_route(page)
+"""
+
+
+def test_a_plugin_that_blocks_the_daemon_is_named_in_its_log(command):
+    log = command.state / "daemon.log"
+    folder = standalone(command, "hook", BLOCKS.format(log=str(log)))
+    command.write(f"plugins: [{folder}]\n")
+    url = listening(command)
+    assert page(url) == (200, "done")
+    (line,) = [line for line in log.read_text().splitlines() if "has held up" in line]
+    assert " warn plugin hook: it has held up this host, and everybody on it, for " in line
+    assert " at main.py:9: " in line or " at main.py:8: " in line
+    until(lambda: "plugin hook: it held up this host for " in log.read_text())
+
+
 def test_what_is_wrong_is_said_with_its_place_wherever_a_person_looks(command):
     folder = standalone(command, "hook", TOOL.format(name="hook_ran"))
     command.write(f"plugins: [{folder}]\n")
