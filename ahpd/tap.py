@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from twisted.application.service import MultiService
     from twisted.internet.defer import Deferred
 
+    from ahpd.daemon.record import Launch
+
 
 class IHost(Protocol):
     """What is used of a host here (`ahpd.app.Host`)."""
@@ -68,6 +70,7 @@ class Options(usage.Options):
         super().__init__()  # type: ignore[no-untyped-call]
         self.raw: flags.Raw = {}
         self.config_file: Path | None = None
+        self.directory = Path()
         self.configuration: load.Configuration | None = None
 
     def opt_version(self) -> None:
@@ -82,15 +85,15 @@ class Options(usage.Options):
     def postOptions(self) -> None:
         """Read the configuration; what is wrong with it ends the process in one line."""
         try:
-            directory = Path.cwd()
+            self.directory = Path.cwd()
         except OSError as error:
             raise SystemExit(f"ahpd: {working_directory_words(error)}") from None
         try:
             self.configuration = load.load(
-                flags.values(self.raw, directory),
+                flags.values(self.raw, self.directory),
                 config_file=self.config_file,
                 environ=os.environ,
-                directory=directory,
+                directory=self.directory,
             )
         except ConfigError as error:
             raise SystemExit(f"ahpd: {error}") from None
@@ -227,14 +230,20 @@ def makeService(options: Options) -> "MultiService":
     from twisted.internet import reactor
     from twisted.logger import Logger
 
+    from ahpd.config.places import state_directory
+    from ahpd.daemon import record
     from ahpd.daemon.words import failure_words
     from ahpd.interfaces import StoreFailure
 
     log = Logger(namespace="ahpd")
     assert options.configuration is not None, "twistd parses options before it makes a service"
     foreground = bool(options.parent and options.parent.get("nodaemon"))
+    state = state_directory(os.environ)
 
     def announce(url: str | None) -> None:
+        if url is not None:
+            record.keep_foreground(state, url, _launch(options))
+            reactor.addSystemEventTrigger("after", "shutdown", record.remove_foreground, state)
         if url is not None and foreground and not settings.stdio:
             print(f"listening on {url}", file=sys.__stdout__, flush=True)
         elif url is not None:
@@ -274,6 +283,18 @@ def makeService(options: Options) -> "MultiService":
     for words in (*options.configuration.warnings, *warnings):
         log.warn("{words}", words=words)
     return _logged(service, options, unspoken)
+
+
+def _launch(options: Options) -> "Launch":
+    """What `ahpd plugin` asks with, and looks for plugins with."""
+    from ahpd.daemon.record import Launch
+
+    file = options.config_file
+    return Launch(
+        flags=dict(options.raw),
+        config_file=None if file is None else str(file),
+        directory=str(options.directory),
+    )
 
 
 def _logged(service: "MultiService", options: Options, secrets: Iterable[str]) -> "MultiService":

@@ -1,6 +1,5 @@
 """`ahpd` in the foreground: the host in this process, its log on standard error."""
 
-import contextlib
 import json
 import os
 import sys
@@ -18,7 +17,6 @@ from ahpd.daemon import record
 from ahpd.daemon.log import observer
 from ahpd.daemon.runner import Runner
 from ahpd.daemon.words import failure_words
-from ahpd.private_folders import make_private
 from ahpd.tap import IAnnounced, build_service
 from ahpd.unspoken import Unspoken
 
@@ -41,9 +39,7 @@ def run(context: click.Context, configuration: Configuration) -> int:
     def announce(url: str | None) -> None:
         if url is None:
             return
-        with contextlib.suppress(OSError):  # a host serves without a place for its state, too
-            make_private(state)
-            record.write(state, record.of_this_process(url, asked), record.FOREGROUND_FILE)
+        record.keep_foreground(state, url, asked)
         told = {"listening": url, **({"said": said} if said else {})}
         lines = [json.dumps(told)] if as_json else [f"listening on {url}", *said]
         try:
@@ -67,7 +63,7 @@ def run(context: click.Context, configuration: Configuration) -> int:
         try:
             Runner(service, observer(errors, unspoken)).run()
         finally:
-            record.remove(state, os.getpid(), record.FOREGROUND_FILE)
+            record.remove_foreground(state)
     except ConfigError:
         raise
     except Exception as error:

@@ -1,7 +1,7 @@
 """The record of the background daemon: `daemon.json` in the state directory, mode 0600.
 
-One in the foreground that listens has `foreground.json`, for commands that ask a daemon; the last
-of several is who is asked.
+One in the foreground or under twistd that listens has `foreground.json`, for commands that ask a
+daemon; the last of several is who is asked.
 
 It holds what `status` shows and what `restart` starts again with, a token given by
 flag included. It is written whole or not at all. A record whose process is gone, or
@@ -123,6 +123,21 @@ def write(directory: Path, record: Record, name: str = RECORD_FILE) -> None:
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
+
+
+def keep_foreground(directory: Path, url: str, launch: Launch) -> None:
+    """Note that this process listens, for whoever asks a daemon that is in no background.
+
+    A host serves without a place for its state, too: what cannot be written is left.
+    """
+    with contextlib.suppress(OSError):
+        make_private(directory)
+        write(directory, of_this_process(url, launch), FOREGROUND_FILE)
+
+
+def remove_foreground(directory: Path) -> None:
+    """Take that note away, unless another process wrote one since."""
+    remove(directory, os.getpid(), FOREGROUND_FILE)
 
 
 def launch_to_json(launch: Launch) -> dict[str, Any]:

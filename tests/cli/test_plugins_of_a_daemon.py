@@ -1,6 +1,9 @@
 """Plugins as a person has them: installed, listed, changed and removed while a daemon runs."""
 
 import http.client
+import json
+import os
+import signal
 import socket
 import threading
 import time
@@ -8,6 +11,7 @@ import time
 import pytest
 
 from ahpd.testing.processes import processes, read
+from tests.cli.test_twistd_plugin import FOUND, TWISTD
 from tests.plugins.wheel_making import make_wheel
 
 ROUTE = """
@@ -335,6 +339,31 @@ def test_a_daemon_in_the_foreground_is_asked_too(command):
     )
 
 
+@pytest.mark.parametrize(
+    "how", [["--nodaemon"], ["--logfile=host.log"]], ids=["at hand", "put behind"]
+)
+def test_a_daemon_of_twistd_is_asked_too(command, how):
+    if not FOUND:
+        pytest.skip("twistd is not beside this interpreter")
+    folder = standalone(command, "hook", ROUTE.format(version="one"))
+    command.write("connectionToken: of-the-file\n")
+    program = (FOUND, "--pidfile=", *how, "ahpd")
+    host = command.serve("--port", "0", "--plugin", f"./{folder.name}", program=program)
+    record = command.state / "foreground.json"
+    until(record.exists)
+    held = json.loads(record.read_text())
+    try:
+        assert page(held["url"]) == (200, "one hello")
+        (folder / "main.py").write_text(ROUTE.format(version="two"))
+        assert command.answer("plugin", "reload", "hook") == {"id": "hook"}
+        assert page(held["url"]) == (200, "two hello")
+        assert [row["id"] for row in command.answer("plugin", "list")] == ["hook"]
+    finally:
+        os.kill(held["pid"], signal.SIGTERM)
+    until(lambda: not record.exists())
+    assert host.end()[0] == 0
+
+
 # -- what is printed at a start ------------------------------------------------------------------
 
 BAD = "def apply(host, options): raise ValueError('no key')\n"
@@ -371,8 +400,6 @@ def test_the_foreground_prints_it_too(command, two):
 
 
 def test_twistd_prints_it_too(command, two):
-    from tests.cli.test_twistd_plugin import FOUND, TWISTD
-
     if not FOUND:
         pytest.skip("twistd is not beside this interpreter")
     host = command.serve("ahpd", "--port", "0", program=TWISTD)
