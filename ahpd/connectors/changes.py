@@ -20,7 +20,8 @@ from ahpd.connectors.records import (
     wanted,
 )
 from ahpd.connectors.relaxed import relaxed
-from ahpd.connectors.rules import HOST, Rules, unknown
+from ahpd.connectors.rules import Rules, unknown
+from ahpd.extensions.owners import HOST
 from ahpd.interfaces import Adapter, Caller, Owned, SecretFailure
 from ahpd.protocol import State
 from ahpd.protocol.errors import RpcError, internal_error, invalid_params

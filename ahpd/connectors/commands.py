@@ -12,7 +12,7 @@ from ahpd.connectors.ground import Ground
 from ahpd.connectors.keeping import Connectors
 from ahpd.connectors.live import Live
 from ahpd.connectors.records import identifier_in
-from ahpd.connectors.rules import LIST, PUT, REMOVE, Rules, plugin_of, unknown
+from ahpd.connectors.rules import GRANTS, Rules, plugin_of, unknown
 from ahpd.connectors.sign_in_code import CodeSignIns, PendingCode
 from ahpd.connectors.sign_in_device import DeviceSignIns, PendingDevice
 from ahpd.connectors.sign_ins import SignIns
@@ -62,16 +62,18 @@ class Commands:
     def methods(self) -> Mapping[str, Method]:
         """The commands by name."""
         made = {
-            "put": self._method(PUT, "Put a connector", self._put),
-            "remove": self._method(REMOVE, "Remove a connector", self._remove),
-            "check": self._method(PUT, "Check a connector", self._check, plugin=True),
-            "disable": self._method(PUT, "Turn a connector off", self._disable, plugin=True),
-            "enable": self._method(PUT, "Turn a connector on", self._enable, plugin=True),
+            "put": self._method(GRANTS.put, "Put a connector", self._put),
+            "remove": self._method(GRANTS.remove, "Remove a connector", self._remove),
+            "check": self._method(GRANTS.put, "Check a connector", self._check, plugin=True),
+            "disable": self._method(GRANTS.put, "Turn a connector off", self._disable, plugin=True),
+            "enable": self._method(GRANTS.put, "Turn a connector on", self._enable, plugin=True),
             "note": self._method("", "Note a call of a connector", self._note),
             "secret": self._method("", "Keep a refreshed secret", self._secret),
-            "signin": self._method(PUT, "Start a sign-in", self._sign_in),
-            "signin-finish": self._method(PUT, "Finish a sign-in", self._finish),
-            "models": self._method(LIST, "Read a connector's models", self._models, reads=True),
+            "signin": self._method(GRANTS.put, "Start a sign-in", self._sign_in),
+            "signin-finish": self._method(GRANTS.put, "Finish a sign-in", self._finish),
+            "models": self._method(
+                GRANTS.list, "Read a connector's models", self._models, reads=True
+            ),
         }
         return {f"{PREFIX}{verb}": method for verb, method in made.items()}
 

@@ -14,7 +14,7 @@ from ahpd.connectors.ground import Ground
 from ahpd.connectors.live import FAILED, INVALID, Live, Opened
 from ahpd.connectors.models import ModelList
 from ahpd.connectors.records import references
-from ahpd.connectors.rules import HOST
+from ahpd.extensions.owners import HOST
 from ahpd.extensions.waiting import Background, Late, awaited, within
 from ahpd.interfaces import Adapter, Alert, Connector, Owned, SecretFailure
 from ahpd.schemas import Misfit, Unread, check_value, secrets_in, texts_read

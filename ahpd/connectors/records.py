@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import attrs
 
-from ahpd.connectors.rules import is_owner
 from ahpd.extensions.names import is_slug
+from ahpd.extensions.owners import is_owner
 from ahpd.interfaces import RecordOptions
 from ahpd.protocol import State
 from ahpd.protocol.errors import invalid_params

@@ -17,12 +17,13 @@ from ahpd.connectors.ground import Ground
 from ahpd.connectors.keeping import Connectors
 from ahpd.connectors.live import Live
 from ahpd.connectors.opening import Openings
-from ahpd.connectors.rules import HOST, LIST, PUT, REMOVE, Rules
+from ahpd.connectors.rules import GRANTS, Rules
 from ahpd.connectors.sign_in_code import CodeSignIns
 from ahpd.connectors.sign_in_device import DeviceSignIns
 from ahpd.connectors.sign_ins import SignIns
 from ahpd.connectors.tools import ActionTools
 from ahpd.extensions.operations import OperationsOf
+from ahpd.extensions.owners import HOST
 from ahpd.extensions.rows import Rows
 from ahpd.extensions.waiting import Background
 from ahpd.interfaces import (
@@ -62,7 +63,7 @@ class ConnectorsService(Service):
             ADAPTERS,
             title="Adapters",
             description="The kinds of connector that can be made here.",
-            grant=LIST,
+            grant=GRANTS.list,
             key="name",
             own="none",
         )
@@ -70,7 +71,7 @@ class ConnectorsService(Service):
             CONNECTORS,
             title="Connectors",
             description="The connectors a reader may use.",
-            grant=LIST,
+            grant=GRANTS.list,
             readable=rules.reads,
             authorize=lambda uri, caller: rules.reads_all(caller.reader),
         )
@@ -224,13 +225,13 @@ class ConnectorsService(Service):
 
 
 _OPERATIONS: Final = (
-    Operation(id="enable", label="Enable", scopes=(SCOPE,), grant=PUT),
-    Operation(id="disable", label="Disable", scopes=(SCOPE,), grant=PUT),
+    Operation(id="enable", label="Enable", scopes=(SCOPE,), grant=GRANTS.put),
+    Operation(id="disable", label="Disable", scopes=(SCOPE,), grant=GRANTS.put),
     Operation(
         id="remove",
         label="Remove",
         scopes=(SCOPE,),
-        grant=REMOVE,
+        grant=GRANTS.remove,
         confirmation="Remove this connector, and the secrets that are kept with it?",
     ),
 )

@@ -38,7 +38,7 @@ from ahpd.records.roster import CONFIGURED as CONFIGURED_SECTION
 from ahpd.records.roster import KEPT as KEPT_SECTION
 from ahpd.records.roster import REGISTERED
 from ahpd.records.row import CONFIGURED, KEPT, SCHEME, Held, TemplateIcons, row_of
-from ahpd.records.rules import LIST, Rules
+from ahpd.records.rules import GRANTS, Rules
 from ahpd.records.secrets import names_secrets, read_secrets
 from ahpd.records.service import AgentsService
 from ahpd.views import Views
@@ -84,7 +84,7 @@ class AgentRecords:
             SCHEME,
             title="Agents",
             description="The agents that are made of records, and whether each works.",
-            grant=LIST,
+            grant=GRANTS.list,
             readable=ground.rules.reads,
             authorize=lambda uri, caller: ground.rules.lists(caller.reader),
             joined=lambda uri: self._read_engines(),

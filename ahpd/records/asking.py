@@ -7,6 +7,7 @@ import attrs
 
 from ahpd.config.records import WrittenRecord
 from ahpd.extensions.completions import MARK
+from ahpd.extensions.owners import HOST
 from ahpd.interfaces.engines import RecordFailure
 from ahpd.protocol import State
 from ahpd.protocol.errors import ALREADY_EXISTS, NOT_FOUND, RpcError, invalid_params
@@ -14,7 +15,7 @@ from ahpd.protocol.reserved import is_reserved
 from ahpd.records.building import laid_over
 from ahpd.records.engines import Engines
 from ahpd.records.kept import FIELDS, WrongRecord, read_record
-from ahpd.records.owners import ENV, HOST, out_of_scope
+from ahpd.records.owners import ENV, out_of_scope
 from ahpd.schemas import Misfit, check_value, filled
 
 #: Answers who has a name, in words for a person; None where it is free.

@@ -38,7 +38,7 @@ from ahpd.records.asking import (
 )
 from ahpd.records.opening import READY
 from ahpd.records.row import CONFIGURED, OPERATIONS, Held, offered
-from ahpd.records.rules import PUT, REMOVE
+from ahpd.records.rules import GRANTS
 from ahpd.schemas import Vaulted
 from ahpd.schemas.vaulted import prefix
 
@@ -81,10 +81,10 @@ class AgentCommands:
     def methods(self) -> Mapping[str, Method]:
         """The commands by their names."""
         served = {
-            "put": (PUT, self.put),
-            "remove": (REMOVE, self.remove),
-            "check": (PUT, self.check),
-            **{verb: (PUT, self._switch(mode)) for verb, mode in _MODES.items()},
+            "put": (GRANTS.put, self.put),
+            "remove": (GRANTS.remove, self.remove),
+            "check": (GRANTS.put, self.check),
+            **{verb: (GRANTS.put, self._switch(mode)) for verb, mode in _MODES.items()},
         }
         return {
             f"x-ahpd/agents/{verb}": Method(

@@ -17,7 +17,7 @@ from ahpd.protocol import State
 from ahpd.records.engines import Engines
 from ahpd.records.members import capabilities_of, icons_of, schema_of, templates_of
 from ahpd.records.row import TemplateIcons
-from ahpd.records.rules import LIST
+from ahpd.records.rules import GRANTS
 
 log = Logger()
 
@@ -48,7 +48,7 @@ class EngineRows:
             SCHEME,
             title="Engines",
             description="What agents may be made of.",
-            grant=LIST,
+            grant=GRANTS.list,
             key="name",
             own="none",
         )

@@ -11,9 +11,9 @@ from ahpd.config.errors import WrongValue
 from ahpd.config.json_values import check_json, check_mapping
 from ahpd.config.kinds import describe
 from ahpd.config.records import MODES, SLUG_WORDS, WrittenRecord, is_slug
+from ahpd.extensions.owners import HOST, OWNER_WORDS, is_owner
 from ahpd.interfaces import RecordOptions
 from ahpd.protocol import State
-from ahpd.records.owners import HOST, OWNER_WORDS, is_owner
 
 #: The collection, and how it is kept.
 COLLECTION: Final = "agents"

@@ -1,25 +1,16 @@
-"""Whose a record is, and what only the host's own may say.
+"""What of a record only the host's own may say.
 
-Source: PLUGINS.txt, "An engine of your own" (`hostOnly`, `keyVariables`), `x-ahpd-agents` ("The
-owner narrows the grant").
+Source: PLUGINS.txt, "An engine of your own" (`hostOnly`, `keyVariables`).
 """
 
-import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 from ahpd.config.references import SECRET, references_in
+from ahpd.extensions.owners import HOST
 
-HOST: Final = "host"
-OWNER_WORDS: Final = "host, team:<team> or user:<id>"
-_OWNER: Final = re.compile(r"host|(?:team|user):[^\s:/]+")
 #: The mapping of variables that a process is started with.
 ENV: Final = "env"
-
-
-def is_owner(value: object) -> bool:
-    """Whether `value` says whose a record is."""
-    return isinstance(value, str) and _OWNER.fullmatch(value) is not None
 
 
 def reading_for(owner: str) -> dict[str, str]:

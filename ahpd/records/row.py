@@ -17,7 +17,7 @@ from ahpd.records.building import record_of
 from ahpd.records.kept import described
 from ahpd.records.members import schema_of, template_of
 from ahpd.records.opening import READY, Opened
-from ahpd.records.rules import PUT, REMOVE
+from ahpd.records.rules import GRANTS
 from ahpd.schemas import hidden
 from ahpd.views import Views
 
@@ -37,7 +37,7 @@ OPERATIONS: Final = (
         description="Opens the agent, and takes new sessions and messages on it.",
         icon="play",
         scopes=("agent",),
-        grant=PUT,
+        grant=GRANTS.put,
     ),
     Operation(
         id="pause",
@@ -45,7 +45,7 @@ OPERATIONS: Final = (
         description="Takes no new session and no message on the agent, which stays open.",
         icon="debug-pause",
         scopes=("agent",),
-        grant=PUT,
+        grant=GRANTS.put,
     ),
     Operation(
         id="disable",
@@ -53,7 +53,7 @@ OPERATIONS: Final = (
         description="Lets go of the agent. Its sessions keep their history.",
         icon="circle-slash",
         scopes=("agent",),
-        grant=PUT,
+        grant=GRANTS.put,
     ),
     Operation(
         id="check",
@@ -61,7 +61,7 @@ OPERATIONS: Final = (
         description="Reads the record again and asks whether the agent works.",
         icon="pulse",
         scopes=("agent",),
-        grant=PUT,
+        grant=GRANTS.put,
     ),
     Operation(
         id="remove",
@@ -69,7 +69,7 @@ OPERATIONS: Final = (
         description="Ends what runs on the agent and deletes its record and its secrets.",
         icon="trash",
         scopes=("agent",),
-        grant=REMOVE,
+        grant=GRANTS.remove,
         confirmation="Remove this agent? What runs on it ends, and its secrets are deleted.",
     ),
 )
