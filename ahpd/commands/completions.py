@@ -13,6 +13,7 @@ from ahpd.completions.contributed import answered, seeded_keys
 from ahpd.interfaces import Command, IAgent, ICaller, Owned
 from ahpd.protocol import State
 from ahpd.protocol.uris import ChannelKind, canonical, kind_of
+from ahpd.sessions.config import agents_own
 from ahpd.sessions.creation import chosen_agent
 from ahpd.sessions.service import SessionsService
 
@@ -72,7 +73,7 @@ def config_commands(
 
     def contributed(agent: IAgent, params: State) -> Mapping[str, Owned]:
         folder, given = params.get("workingDirectory"), params.get("config") or {}
-        return service.keys.answered(agent.config_schema(folder, given)["properties"])
+        return service.keys.answered(agents_own(agent, folder, given)["properties"])
 
     async def session_config_completions(caller: ICaller, params: State) -> State:
         agent = chosen_agent(agents, params.get("provider"), "")

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 from ahpd.chats.from_plugins import FromPlugins
 from ahpd.interfaces import IAgent
 from ahpd.protocol import Action, State
-from ahpd.sessions.config import chat_change_refused, no_agents, own_values
+from ahpd.sessions.config import agents_own, chat_change_refused, no_agents, own_values
 
 
 class Configured(Protocol):
@@ -50,5 +50,5 @@ def refused(
     if chat.provider is not None:
         values = {} if config is None else config["values"]
         held = values_of(chat, values, from_plugins)
-        config = {"schema": chat.agent.config_schema(folder, held)}
+        config = {"schema": agents_own(chat.agent, folder, held)}
     return chat_change_refused(config, own_values(chat.state), action)

@@ -22,6 +22,7 @@ from ahpd.protocol.errors import invalid_params
 from ahpd.protocol.permission_rules import KEY as PERMISSIONS
 from ahpd.protocol.permission_rules import declared as rules_declared
 from ahpd.protocol.permission_rules import rules_of
+from ahpd.protocol.read_only import read_only
 from ahpd.sessions.server_tools import TOOLS
 
 if TYPE_CHECKING:
@@ -162,11 +163,19 @@ Added = Mapping[str, State]
 _NONE: Final[Added] = {}
 
 
+def agents_own(agent: IAgent, directory: str | None, given: Mapping[str, Any]) -> State:
+    """What an agent says its sessions can be configured with (schema: SessionConfigSchema).
+
+    `given` may be the values a session has: the agent is handed what it cannot write to.
+    """
+    return agent.config_schema(directory, read_only(given))
+
+
 def schema_of(
     agent: IAgent, directory: str | None, given: Mapping[str, Any], added: Added = _NONE
 ) -> State:
     """What a session of `agent` can be configured with (schema: SessionConfigSchema)."""
-    schema = agent.config_schema(directory, given)
+    schema = agents_own(agent, directory, given)
     own = schema["properties"]
     more = {key: declared for key, declared in added.items() if key not in own}
     # This host's keys are its own, whatever an agent calls the same.

@@ -1,7 +1,9 @@
 """`createSession` and `resolveSessionConfig`: what a new session is made of."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
+
+from twisted.logger import Logger
 
 from ahpd.chats.owner import Surroundings
 from ahpd.chats.rows import summary_of
@@ -9,8 +11,9 @@ from ahpd.interfaces import IAgent
 from ahpd.protocol import State
 from ahpd.protocol.errors import SESSION_ALREADY_EXISTS, RpcError, internal_error
 from ahpd.protocol.uris import session_id
+from ahpd.schemas import gaps
 from ahpd.sessions.company import SessionCompany
-from ahpd.sessions.config import chosen, resolved
+from ahpd.sessions.config import HOST_KEYS, Added, chosen, resolved
 from ahpd.sessions.creation import (
     checked_active_client,
     checked_directories,
@@ -22,6 +25,11 @@ from ahpd.sessions.creation import (
 )
 from ahpd.sessions.registry import SessionRegistry
 from ahpd.sessions.session import Session
+
+log = Logger()
+
+#: How many lines the log has of what one agent's settings leave unnamed.
+_MOST_GAPS: Final = 100
 
 #: Raises where whoever asks may not use the agent.
 Admit = Callable[[IAgent], None]
@@ -41,6 +49,8 @@ class SessionMaking:
         self._registry = registry
         self._company = company
         self._schemas: dict[str, State] = {}
+        self._gaps: dict[str, set[str]] = {}
+        """What was logged of the settings of each agent."""
 
     def create(
         self,
@@ -70,7 +80,7 @@ class SessionMaking:
         added = self._world.from_plugins.settings()
         given = params.get("config") or {}
         config = chosen(agent, next(iter(directories), None), given, added)
-        self._share_schema(agent, config)
+        self._share_schema(agent, config, added)
         chat = new_chat_state(self._world, mint_default_chat(self._world, uri, derived_chat))
         row = summary_of(chat)
         meta = params.get("_meta")
@@ -90,16 +100,36 @@ class SessionMaking:
         session.found = found
         self._registry.hold(session, [chat])
 
-    def _share_schema(self, agent: IAgent, config: State) -> None:
+    def _share_schema(self, agent: IAgent, config: State, added: Added) -> None:
         """Hold one copy of a schema that thousands of sessions have alike."""
         last = self._schemas.get(agent.provider)
         if last == config["schema"]:
             config["schema"] = last
         else:
             self._schemas[agent.provider] = config["schema"]
+            self._say_gaps(agent, config["schema"], added)
 
     def resolve(self, params: Mapping[str, Any]) -> State:
         """`resolveSessionConfig` (schema: ResolveSessionConfigResult)."""
         agent = chosen_agent(self._registry.agents, params.get("provider"), "")
         given, added = params.get("config") or {}, self._world.from_plugins.settings()
-        return resolved(agent, params.get("workingDirectory"), given, added)
+        form = resolved(agent, params.get("workingDirectory"), given, added)
+        self._say_gaps(agent, form["schema"], added)
+        return form
+
+    def _say_gaps(self, agent: IAgent, schema: State, added: Added) -> None:
+        """Log once what of an agent's own settings names no value, which clients draw empty."""
+        said = self._gaps.setdefault(agent.provider, set())
+        own = {
+            key: declared
+            for key, declared in schema["properties"].items()
+            if declared is not added.get(key) and key not in HOST_KEYS
+        }
+        for gap in gaps({"type": "object", "properties": own}):
+            if gap not in said and len(said) < _MOST_GAPS:
+                said.add(gap)
+                log.warn(
+                    "the settings the agent {agent} has for a session: {gap}",
+                    agent=agent.provider,
+                    gap=gap,
+                )

@@ -26,7 +26,7 @@ from ahpd.protocol.errors import (
 )
 from ahpd.protocol.uris import default_chat, opaque_chat, scheme, session_of_chat
 from ahpd.sessions.chat_creation import RunsOn
-from ahpd.sessions.config import HOST_KEYS, chosen
+from ahpd.sessions.config import HOST_KEYS, agents_own, chosen
 from ahpd.sessions.creation import OWNER_KEY, chosen_agent
 from ahpd.sessions.session import Session
 
@@ -200,7 +200,7 @@ class SessionStarts:
         folder = next(iter(session.working_directories), None)
         if request.provider in (None, session.agent.provider):
             values = session.config_values
-            own = session.agent.config_schema(folder, values)["properties"]
+            own = agents_own(session.agent, folder, values)["properties"]
             held = {key: value for key, value in values.items() if key in own}
             chosen(session.agent, folder, {**held, **given})
             return RunsOn(config=given)

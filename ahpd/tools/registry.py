@@ -25,6 +25,7 @@ from ahpd.interfaces.extensions import RAISED
 from ahpd.protocol import State
 from ahpd.protocol.check import ShapeError, check_strict
 from ahpd.protocol.errors import shortened
+from ahpd.protocol.read_only import read_only
 from ahpd.protocol.shapes.tools import ToolDefinition
 from ahpd.tools.answers import bounded, failed, succeeded
 from ahpd.tools.arguments import WrongArguments, checked
@@ -152,7 +153,7 @@ class ToolRegistry:
 
     def instructions(self, session: str) -> str | None:
         """What the tools that session lists have a model told, joined; None for nothing."""
-        config = self._configured(session)
+        config = read_only(self._configured(session))
         told = [
             tool.instructions
             for tool in self._offered(session)
@@ -178,6 +179,7 @@ class ToolRegistry:
     @staticmethod
     def _seen(tools: Iterable[HostTool], session: str, config: Mapping[str, Any]) -> list[State]:
         """`tools` as a session sees them, those it is offered."""
+        config = read_only(config)
         seen = (_definition(tool, session, config) for tool in tools)
         return [definition for definition in seen if definition is not None]
 
@@ -211,7 +213,8 @@ class ToolRegistry:
             if tool is None:
                 return failed(f"This host has no tool named {shortened(name)} for this session.")
             # What a session is offered no more has no schema: the tool says why not.
-            seen = _definition(tool, context.session, self._configured(context.session)) or {}
+            config = read_only(self._configured(context.session))
+            seen = _definition(tool, context.session, config) or {}
             given = checked(name, seen.get("inputSchema"), arguments)
             answer = await tool.run(given, context)
             if isinstance(answer, str):
@@ -233,7 +236,10 @@ class ToolRegistry:
 
 
 def _definition(tool: HostTool, session: str, config: Mapping[str, Any]) -> State | None:
-    """A tool as a session sees it; None for one it is not offered, or that could not say."""
+    """A tool as a session sees it; None for one it is not offered, or that could not say.
+
+    `config` is nothing a tool can write to: what a session is configured with is its grants.
+    """
     if tool.for_session is None:
         return tool.definition
     try:

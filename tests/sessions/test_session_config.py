@@ -2,8 +2,11 @@
 
 import pytest
 
+from ahpd.extensions.access import OpenAccess
+from ahpd.interfaces import ChatRequest
 from ahpd.protocol.errors import RpcError
 from ahpd.sessions.config import HOST_KEYS, problems
+from ahpd.sessions.starting import SessionStarts
 from ahpd.testing.agents import ScriptedAgent
 
 S1 = "ahp-session:/s1"
@@ -195,3 +198,69 @@ def test_a_change_sent_on_a_chat_is_answered_there_and_moves_the_session(host):
         "Session configuration 'nothing' is not writable."
     )
     assert host.said() == []
+
+
+# -- what an agent is asked with, and what it leaves unnamed ------------------------------
+
+
+class Writing(Iterative):
+    """Writes to what it is asked with."""
+
+    refused = 0
+
+    def config_schema(self, working_directory, values):
+        if "mode" in values:
+            for change in (
+                lambda: values.__setitem__("mode", "moved"),
+                lambda: values["nested"]["deep"].append("moved"),
+            ):
+                try:
+                    change()
+                except TypeError:
+                    self.refused += 1
+        schema = super().config_schema(working_directory, values)
+        schema["properties"]["nested"] = {"type": "object", "title": "Nested", "properties": {}}
+        return schema
+
+
+def test_an_agent_that_is_asked_cannot_move_what_a_session_is_configured_with(sessions_host):
+    agent = Writing("it")
+    host = sessions_host(agents={"it": agent})
+    given = {"mode": "act", "nested": {"deep": ["one"]}}
+    host.session(config=given)
+    agent.refused = 0
+    starts = SessionStarts(host.service, OpenAccess())
+    host.wait(starts.start_chat(S1, ChatRequest(prompt="hello"), "motion"))
+    host.service.resolve_config({"provider": "it", "config": given})
+    assert agent.refused >= 4
+    assert host.store.state(S1)["config"]["values"] == given
+    assert given == {"mode": "act", "nested": {"deep": ["one"]}}
+
+
+class Unnamed(Iterative):
+    """Leaves in its settings what a client draws as an empty form."""
+
+    def config_schema(self, working_directory, values):
+        schema = super().config_schema(working_directory, values)
+        schema["properties"]["env"] = {"type": "object", "title": "Environment"}
+        if working_directory is not None:
+            schema["properties"]["list"] = {"type": "array", "title": "List"}
+        return schema
+
+
+def test_what_an_agents_settings_leave_unnamed_is_a_line_of_the_log_once(sessions_host, log_lines):
+    host = sessions_host(agents={"it": Unnamed("it")})
+
+    def lines():
+        return [line for line in log_lines() if "the settings the agent" in line]
+
+    env = "the settings the agent it has for a session: env: object with no properties"
+    for _ in range(2):
+        resolve(host)
+        host.session()
+        assert lines() == [env]
+    host.service.resolve_config({"provider": "it", "workingDirectory": "file:///tmp"})
+    assert lines() == [
+        env,
+        "the settings the agent it has for a session: list: array with no items",
+    ]

@@ -212,3 +212,25 @@ def test_a_model_is_told_of_a_tool_where_its_session_is_offered_it():
     registry = ToolRegistry([accounts.tool], configured=lambda session: bound("a"))
     assert registry.instructions(S1) == "Mail somebody."
     assert ToolRegistry([accounts.tool]).instructions(S1) is None
+
+
+def test_a_tool_that_is_asked_cannot_move_what_a_session_is_configured_with(hosted):
+    asked = []
+
+    def seen(session, config):
+        for change in (
+            lambda: config.__setitem__("permissions", {"allow": ["Shell"]}),
+            config["connectors"].clear,
+        ):
+            with pytest.raises(TypeError, match="the host's own"):
+                change()
+        asked.append(session)
+        return {"name": "writes"}
+
+    hosted.registry.register(tool("writes", for_session=seen))
+    hosted.session(S1, config=bound("work"))
+    hosted.registry.definitions(S1)
+    hosted.registry.instructions(S1)
+    hosted.calls(("writes", {}), at=hosted.chat(S1))
+    assert len(asked) >= 3
+    assert hosted.host.store.state(S1)["config"]["values"] == bound("work")
