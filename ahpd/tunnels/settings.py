@@ -1,7 +1,7 @@
 """The settings of a tunnel: changed, held to what the kind says of them, kept without a secret.
 
-A change names the settings it changes. A secret that is sent empty stays what it is, and null
-takes a setting out. Source: PLUGINS.txt, "A tunnel kind of your own", `x-ahpd-tunnels`.
+A change names the settings it changes. A secret that is sent empty, or not sent, stays what it is,
+and null takes a setting out. Source: PLUGINS.txt, "A tunnel kind of your own", `x-ahpd-tunnels`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -37,9 +37,9 @@ def changed(
     named = own(given)
     if held is None:
         return filled(schema, named, None)
-    whole = {**held, **named}
-    whole = {key: value for key, value in whole.items() if value is not None or key not in named}
-    return filled(schema, whole, held, absent=False)
+    # Nobody is shown a secret, so what is sent back of an object is without its own.
+    whole = filled(schema, {**held, **named}, held)
+    return {key: value for key, value in whole.items() if value is not None or key not in named}
 
 
 class Settings:

@@ -39,6 +39,22 @@ def test_a_secret_that_is_sent_empty_or_not_at_all_keeps_what_is_held(host, dev,
         assert dev.history[-1] == ("update", "t1", {"port": 2, "token": TOKEN})
 
 
+def test_a_secret_within_a_setting_is_kept_too_where_the_setting_is_sent_as_it_is_shown(host):
+    token = {"type": "string", "title": "Token", "secret": True}
+    auth = {"type": "object", "properties": {"user": {"type": "string"}, "token": token}}
+    dev = ScriptedKind(schema={"type": "object", "properties": {"auth": auth}})
+    host.offer(dev)
+    host.invoke("dev/create", value={"auth": {"user": "ada", "token": TOKEN}})
+    assert host.row()["auth"] == {"user": "ada"}
+    host.invoke("dev/update", "t1", {"auth": {**host.row()["auth"], "user": "bo"}})
+    assert dev.running["t1"].settings == {"auth": {"user": "bo", "token": TOKEN}}
+    host.invoke("dev/update", "t1", {"auth": {"user": "bo", "token": None}})
+    assert dev.running["t1"].settings == {"auth": {"user": "bo"}}
+    host.invoke("dev/update", "t1", {"auth": None})
+    assert dev.running["t1"].settings == {}
+    assert host.vaulted() == {}
+
+
 def test_a_secret_may_be_sent_empty_although_the_schema_asks_for_more_of_one(host):
     token = {"type": "string", "title": "Token", "secret": True, "minLength": 8}
     schema = {"type": "object", "properties": {"token": token}, "required": ["token"]}
