@@ -13,7 +13,7 @@ import attrs
 
 from ahpd.permissions.paths import matcher
 from ahpd.permissions.rules import DOMAIN, EDIT, READ, SHELL, Rule
-from ahpd.permissions.urls import normal_host
+from ahpd.permissions.urls import host_of_rule, normal_host
 
 _KEYS: Final = ("deny", "ask", "disableBypassPermissionsMode", "limitTo")
 #: The families of the managed grammar, and those of a session's rules they are checked as.
@@ -111,12 +111,7 @@ def _problem(family: str, argument: str) -> str | None:
         return "has something a shell would replace"
     if argument.strip() == "*":
         return "names no host; Domain alone is every host"
-    return None if _host_of(argument) is not None else "names no host"
-
-
-def _host_of(argument: str) -> str | None:
-    authority = re.split(r"[/?#]", re.sub(r"^[A-Za-z][A-Za-z0-9+.-]*://", "", argument))[0]
-    return normal_host(authority)
+    return None if host_of_rule(argument) is not None else "names no host"
 
 
 def _limits(value: Any, where: str) -> tuple[str, ...]:

@@ -217,6 +217,12 @@ def normal_host(text: str) -> str | None:
     return f"*.{host}" if wild else host
 
 
+def host_of_rule(argument: str) -> str | None:
+    """The host that a `Domain(...)` rule is about, whatever scheme and path are written with it."""
+    authority = re.split(r"[/?#]", re.sub(r"^[A-Za-z][A-Za-z0-9+.-]*://", "", argument.strip()))[0]
+    return normal_host(authority)
+
+
 def host_named(host: str, pattern: str) -> bool:
     """Whether a normal host is one that a normal pattern means."""
     if pattern.startswith("*."):
@@ -239,7 +245,7 @@ class UrlSubject:
             return Named.MAYBE
         argument = rule.argument or ""
         if rule.family == DOMAIN:
-            host = normal_host(argument)
+            host = host_of_rule(argument)
             return Named.YES if host is not None and host_named(url.host, host) else Named.NO
         pattern = _pattern(argument)
         if pattern is None:

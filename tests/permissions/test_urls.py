@@ -84,6 +84,9 @@ def test_hosts_are_compared_as_the_network_filter_writes_them(text, host):
         ("example.com", "ftp://example.com:81/x", Named.YES), ("example.com", "https://a.example.com", Named.NO),
         ("*.example.com", "https://a.example.com", Named.YES), ("*.example.com", "https://example.com", Named.YES),
         ("example.com", "https://x@example.com", Named.MAYBE),
+        ("https://example.com/x", "https://example.com/y", Named.YES), ("http://Example.com:81", "https://example.com", Named.YES),
+        ("https://*.example.com/*", "https://a.example.com/y", Named.YES), ("https://example.com/x", "https://a.example", Named.NO),
+        ("https://[::1]/x", "http://[0::1]:8080/", Named.YES), ("https://", "https://example.com", Named.NO),
     ],
 )  # fmt: skip
 def test_a_domain_rule_is_about_the_host_alone(argument, url, expected):
