@@ -21,7 +21,7 @@ from ahpd.plugins.failures import InstallFailure
 from ahpd.plugins.installing import Installer
 from ahpd.plugins.live import Plugins
 from ahpd.plugins.named import Named
-from ahpd.plugins.option_references import of_a_record, references_in
+from ahpd.plugins.option_references import of_a_record, references_in, refusal
 from ahpd.plugins.options import of_keys
 from ahpd.plugins.states import row_of
 from ahpd.plugins.takers import Outcome
@@ -299,7 +299,7 @@ def sent_option(named: Named, key: str, value: Any) -> Any:
                 "configuration file alone"
             )
         if refused := of_a_record(name):
-            raise invalid_params(f"{at} {refused}")
+            raise invalid_params(f"{at}{refused}")
     return kept
 
 
@@ -314,8 +314,12 @@ def checked_option(named: Named, key: str, value: Any) -> Any:
     kept = restored(schema, {key: value}, held)
     if key not in kept:
         return None
+    at = f"plugins.{named.plugin}.options"
+    changed = {} if kept[key] == held.get(key) else {key: kept[key]}
+    for reference in references_in(schema, changed):
+        if why := refusal(reference):
+            raise invalid_params(f"{at}.{reference.words}{why}")
     if schema is not None and not is_reference(kept[key]):
-        at = f"plugins.{named.plugin}.options"
         try:
             check_value(of_keys(schema), {key: kept[key]}, at, references=True)
         except Misfit as misfit:

@@ -97,6 +97,8 @@ async def resolved(
     """
     copy: dict[str, Any] = _copied(options)
     for reference in references_in(schema, options):
+        if why := refusal(reference):
+            raise Skipped(f"plugins.{plugin}.options.{reference.words}{why}", plugin)
         if reference.at_use:
             value: Any = read_only(reference.value)
         else:
@@ -107,18 +109,38 @@ async def resolved(
     return copy
 
 
-def of_a_record(name: object) -> str | None:
-    """Why an option may not name this secret; None where it may, as far as its name goes.
+def refusal(reference: OptionReference) -> str | None:
+    """Why an option may not name what it names, in words to go behind its own; None where it may,
+    as far as that can be told without reading anything.
 
-    Whoever may set an option may not therefore have a plugin show what a connector signs in with.
+    What is no name is not repeated: it may be a secret that was written in a name's place. Whoever
+    may set an option may not therefore have a plugin show what a connector signs in with.
     """
+    kind, name = next(iter(reference.value.items()))
+    if not isinstance(name, str) or not name:
+        return f".{kind} must be text: the name of what is read"
+    if kind != _VAULT:
+        return None
     try:
-        of_record = is_of_a_record(parse_name(name))
-    except SecretFailure:  # said where it is read
+        parsed = parse_name(name)
+    except SecretFailure as failure:
+        return f" names no secret: {failure}"
+    if reference.at_use:  # for whose work it is read is the plugin's to say then
         return None
-    if not of_record:
+    if parsed.scope != "host":
+        # A vault may hold it: a plugin is loaded for nobody, so it is nobody's to read here.
+        return (
+            f" names {name}: a plugin is loaded for no team and for no person; name a secret "
+            "of the host (host:<name>)"
+        )
+    return of_a_record(name)
+
+
+def of_a_record(name: str) -> str | None:
+    """Why no option may name this secret, in words to go behind its own; None where one may."""
+    if not is_of_a_record(parse_name(name)):
         return None
-    return f"names {name}, which is kept for a record: no option reads it"
+    return f" names {name}, which is kept for a record: no option reads it"
 
 
 async def _read(
@@ -126,23 +148,12 @@ async def _read(
 ) -> str:
     kind, name = next(iter(reference.value.items()))
     at = f"plugins.{plugin}.options.{reference.words}"
-    if not isinstance(name, str) or not name:
-        raise Skipped(f"{at}.{kind} must be text: the name of what is read", plugin)
     if kind != _VAULT:
         text = environ.get(name)
         if not text:
             found = "is empty in" if text == "" else "is not in"
             raise Skipped(f"{at} names the variable {name}, which {found} the environment", plugin)
         return text
-    if name.startswith(("team:", "user:")):
-        # A vault may hold it: a plugin is loaded for nobody, so it is nobody's to read here.
-        raise Skipped(
-            f"{at} names {name}: a plugin is loaded for no team and for no person; name a secret "
-            "of the host (host:<name>)",
-            plugin,
-        )
-    if refused := of_a_record(name):
-        raise Skipped(f"{at} {refused}", plugin)
     try:
         return await secrets.read(name)
     except SecretFailure as failure:

@@ -8,8 +8,9 @@ from copy import deepcopy
 from typing import Any, Final
 
 from ahpd.interfaces.vault import ISecrets
+from ahpd.plugins.exported_defaults import exported_defaults
 from ahpd.plugins.found import Found
-from ahpd.plugins.option_references import references_in, resolved
+from ahpd.plugins.option_references import references_in, refusal, resolved
 from ahpd.plugins.skipped import Skipped
 from ahpd.schemas.checking import check_value, unknown_keys
 from ahpd.schemas.documents import plain
@@ -81,9 +82,12 @@ def unfitting_option(found: Found) -> str | None:
     """What is wrong with the options that are set, as far as it can be told without reading what
     they name; None for nothing. What is not set is `unset_options`'."""
     schema = found.manifest.options_schema
+    at = f"plugins.{found.id}.options"
+    for reference in references_in(schema, dict(found.entry.options)):
+        if why := refusal(reference):
+            return f"{at}.{reference.words}{why}"
     if schema is None:
         return None
-    at = f"plugins.{found.id}.options"
     try:
         check_value(of_keys(schema), dict(found.entry.options), at, references=True)
     except Misfit as misfit:
@@ -103,9 +107,15 @@ def of_keys(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def unset_options(found: Found) -> list[str]:
-    """The options that must be set and are not, in the schema's order; a listing's question."""
+    """The options that must be set and are not, in the schema's order; a listing's question.
+
+    What the module's own `defaults` set counts, and where its source does not say what that is,
+    nothing is known to be missing.
+    """
     schema = found.manifest.options_schema
     if schema is None:
         return []
     held = {key for key, _ in _defaults(schema)} | found.entry.options.keys()
-    return [key for key in schema.get("required", ()) if key not in held]
+    unset = [key for key in schema.get("required", ()) if key not in held]
+    exported = exported_defaults(found.file) if unset else frozenset()
+    return [] if exported is None else [key for key in unset if key not in exported]

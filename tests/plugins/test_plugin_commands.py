@@ -104,6 +104,16 @@ def test_an_entry_is_known_by_its_source_too(hosted):
         ("options", {"id": "talks"}, "params.key: expected a text"),
         ("options", {"id": "talks", "key": "retries", "value": "x"}, "retries"),
         ("options", {"id": "talks", "key": "retries", "value": 9}, "retries"),
+        (
+            "options",
+            {"id": "talks", "key": "apiKey", "value": {"$secret": "stripe"}},
+            "a secret's name is host:<name>",
+        ),
+        (
+            "options",
+            {"id": "talks", "key": "apiKey", "value": {"$secret": "user:ada/a"}},
+            "for no person",
+        ),
         ("options", {"id": "talks", "key": "volume", "value": 9}, "volume"),
         ("install", {}, "params.source: expected a text"),
         ("install", {"source": "-r evil.txt"}, "-r evil.txt"),

@@ -173,6 +173,8 @@ async def test_a_variable_is_read_wherever_it_is_named(kind):
         ({"$secret": "user:ada/key"}, "apiKey names user:ada/key: a plugin is loaded for no team"),
         ({"$secret": "team:a/key"}, "apiKey names team:a/key: a plugin is loaded for no team"),
         ({"$secret": 3}, "apiKey.$secret must be text"),
+        ({"$secret": "sk_live_1"}, "apiKey names no secret: a secret's name is host:<name>, "),
+        ({"$secret": "host:agent/a/key"}, "apiKey names host:agent/a/key, which is kept for a "),
         ({"fromEnv": "GONE"}, "apiKey names the variable GONE, which is not in the environment"),
         ({"$env": "EMPTY"}, "apiKey names the variable EMPTY, which is empty in the environment"),
     ],
@@ -183,6 +185,7 @@ async def test_what_cannot_be_read_skips_the_plugin_naming_the_option(value, wor
     with pytest.raises(Skipped) as caught:
         await resolved_options(plugin({"apiKey": value}), vault, {"EMPTY": ""})
     assert caught.value.line.startswith(f"plugin mine skipped: plugins.mine.options.{words}")
+    assert "sk_live" not in caught.value.line
 
 
 @ensureDeferred

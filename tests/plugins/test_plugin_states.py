@@ -78,6 +78,25 @@ def test_an_option_that_must_be_set_and_is_not_is_unconfigured(tmp_path):
     assert row(tmp_path, "./n", options={"command": "x"}).state == "ready"
 
 
+@pytest.mark.parametrize("exported", ["{'command': 'run'}", "made()"])
+def test_an_option_that_the_module_has_a_default_for_need_not_be_set(tmp_path, exported):
+    folder = notes(tmp_path, optionsSchema=SCHEMA)
+    (folder / "notes.py").write_text(f"{TRAP}defaults = {exported}\n")
+    assert row(tmp_path, "./n").state == "ready"
+    (folder / "notes.py").write_text(f"{TRAP}defaults = {{'other': 1}}\n")
+    assert row(tmp_path, "./n").state == "unconfigured"
+
+
+@pytest.mark.parametrize("schema", [{}, {"optionsSchema": SCHEMA}])
+@pytest.mark.parametrize("name", ["sk_live_MISTAKE", "user:ada/key", "host:connector/mail/key"])
+def test_an_option_that_names_what_none_may_name_is_unconfigured(tmp_path, schema, name):
+    notes(tmp_path, **schema)
+    one = row(tmp_path, "./n", options={"command": "x", "hook": {"$secret": name}})
+    assert one.state == "unconfigured"
+    assert one.problem.startswith("plugins.notes.options.hook names ")
+    assert "MISTAKE" not in one.problem
+
+
 def test_an_option_that_is_not_what_its_schema_says_is_unconfigured(tmp_path):
     notes(tmp_path, optionsSchema=SCHEMA)
     one = row(tmp_path, "./n", options={"command": 3})
