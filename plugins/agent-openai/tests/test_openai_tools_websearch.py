@@ -63,12 +63,13 @@ def test_no_page_takes_more_than_its_length(piece):
     """Four times as long takes about four times as long, not sixteen."""
 
     def seconds(count):
-        started = time.perf_counter()
+        started = time.process_time()
         readable(piece * count, "http://x/")
-        return time.perf_counter() - started
+        return time.process_time() - started
 
     seconds(1000)
-    small, large = seconds(20_000), seconds(80_000)
+    # The least of several: whatever else a machine does only adds to it.
+    small, large = (min(seconds(count) for _ in range(3)) for count in (20_000, 80_000))
     assert large < 0.3 or large < 10 * small
 
 
