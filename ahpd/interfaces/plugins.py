@@ -94,7 +94,8 @@ class IPluginHost(IPluginContext):
     A name that another plugin has already is left out with an alert, and the rest of the plugin
     stays; anything else that is wrong with a registration raises `PluginError`, and a plugin whose
     `apply` raises loses all it registered. `register_*` is there until `apply` returned and raises `PluginError` from then on; what is
-    marked *later* is there from the event `listening` on and raises `PluginError` before.
+    marked *later* is there from the event `listening` on and raises `PluginError` before, and in
+    every `apply`.
     """
 
     texts: Any = Attribute("The catalogs of text the plugin ships, by locale (`translated`).")
@@ -263,8 +264,8 @@ class IPluginHost(IPluginContext):
     def records(name: str, body: str | None = None) -> IRecords:
         """A collection of the host's record store, `<config_dir>/<name>/`.
 
-        Its calls wait until the host is built, which is after every `apply`: one that is awaited in
-        `apply` never returns. Read what was kept at `listening`. `body` is the field that holds a
+        Its calls wait until the host is built, and until `apply` returned beside one that runs: one
+        that is awaited in `apply` never returns. Read what was kept at `listening`. `body` is the field that holds a
         record's long text. Raises `PluginError` for a name another plugin has.
         """
 

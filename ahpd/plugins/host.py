@@ -30,6 +30,7 @@ from ahpd.plugins.late import Collections, LateHandle, LateRecords
 from ahpd.plugins.registering import Registrar
 from ahpd.plugins.world import HostSide, Install, World
 from ahpd.protocol import State
+from ahpd.protocol.characters import whole
 
 log = Logger(namespace="ahpd.plugin")
 
@@ -98,7 +99,7 @@ class PluginContext:
 
 def one_line(text: object) -> str:
     """`text` as one line: a plugin says lines, and a log holds one each."""
-    return " ".join(str(text).split())
+    return whole(" ".join(str(text).split()))
 
 
 def context_for(plugin: str, around: Surroundings) -> PluginContext:
@@ -294,7 +295,9 @@ class PluginHost:
         if body is not None:
             check_text(f"the body of the records {name}", body)
         self._around.collections.take(name, self.id)
-        opened = LateRecords(self._around.world, name, RecordOptions(body=body))
+        opened = LateRecords(
+            self._around.world, name, RecordOptions(body=body), self._registrar.when_closed
+        )
         self._held.append(opened)
         return opened
 
@@ -369,7 +372,8 @@ class PluginHost:
 
     def _host(self, call: str) -> HostSide:
         self._check_here(call)
-        return self._around.world.host(call)
+        # A host may be there when a plugin is loaded late: what works then has to work at a start.
+        return self._around.world.host(call, applying=self._registrar.is_open)
 
     def _check_here(self, call: str) -> None:
         if self._gone:

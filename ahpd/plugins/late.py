@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 from zope.interface import implementer
 
@@ -81,10 +82,18 @@ class Collections:
 
 @implementer(IRecords)
 class LateRecords:
-    """A collection of a record store that may not be known yet: each call waits for it."""
+    """A collection of a record store that may not be known yet: each call waits for it, and for
+    the `apply` of who opened it (`applied`), so that what waits at a start waits at a reload."""
 
-    def __init__(self, world: World, name: str, options: RecordOptions) -> None:
+    def __init__(
+        self,
+        world: World,
+        name: str,
+        options: RecordOptions,
+        applied: Callable[[Callable[[], None]], None] = lambda call: call(),
+    ) -> None:
         self._world = world
+        self._applied = applied
         self._name = name
         self._options = options
         self._opened: Any = None
@@ -92,6 +101,9 @@ class LateRecords:
         self._gone = False
 
     async def _records(self) -> Any:
+        applied: Deferred[None] = Deferred()
+        self._applied(lambda: applied.callback(None))
+        await applied
         store = await self._world.record_store()
         if self._gone:
             raise RecordsFailure(f"records {self._name}: the plugin that opened them is gone")

@@ -53,10 +53,26 @@ class Registrar:
         self._listed = listed
         self._warn = warn
         self._closed = False
+        self._waiting: list[Callable[[], None]] = []
+
+    @property
+    def is_open(self) -> bool:
+        """Whether `apply` runs."""
+        return not self._closed
+
+    def when_closed(self, call: Callable[[], None]) -> None:
+        """Call once `apply` returned."""
+        if self._closed:
+            call()
+        else:
+            self._waiting.append(call)
 
     def close_registrations(self) -> None:
         """`apply` returned: nothing is registered from here on."""
         self._closed = True
+        waiting, self._waiting = self._waiting, []
+        for call in waiting:
+            call()
 
     # -- agents, engines, tools ------------------------------------------------------
 

@@ -94,11 +94,11 @@ class World:
     _waiting: list[Callable[[IRecordStore | None], None]] = attrs.field(factory=list)
     _records_known: bool = False
 
-    def host(self, call: str) -> HostSide:
-        """The built host. Raises `PluginError` before it listens."""
-        if self.side is None:
+    def host(self, call: str, *, applying: bool) -> HostSide:
+        """The built host. Raises `PluginError` before it listens, and to one that is `applying`."""
+        if self.side is None or applying:
             raise PluginError(
-                f"{call} is there from the event listening on: there is no host yet to ask"
+                f"{call} is there from the event listening on: in apply there is no host to ask"
             )
         return self.side
 

@@ -677,3 +677,33 @@ def test_yaml_is_read_and_written_as_the_host_does(hosted):
     assert asking.host.parse_yaml(asking.host.stringify_yaml(value)) == value
     with pytest.raises(ValueError, match=r"."):
         asking.host.parse_yaml("a: [")
+
+
+LATE = """
+    from twisted.internet.defer import Deferred
+    from ahpd.interfaces import PluginError
+    SAID = []
+
+    async def kept(records):
+        SAID.append(await records.list())
+
+    def apply(host, options):
+        try:
+            host.connect()
+        except PluginError as refused:
+            SAID.append(str(refused))
+        Deferred.fromCoroutine(kept(host.records("notes")))
+        SAID.append("applied")
+"""
+
+
+def test_what_is_there_from_listening_on_is_not_there_in_an_apply_beside_a_host_either(hosted):
+    hosted.start(hosted.write("late", LATE))
+    expected = [
+        "connect is there from the event listening on: in apply there is no host to ask",
+        "applied",
+        [],
+    ]
+    assert hosted.module("late").SAID == expected
+    hosted.ask("reload", id="late")
+    assert hosted.module("late").SAID == expected
