@@ -59,26 +59,29 @@ class StallWatch:
 
     def _watch(self, watched: int, ended: threading.Event) -> None:
         assert self._ask is not None
+        alive = time.monotonic()
         while not ended.wait(PERIOD):
             answered = threading.Event()
             asked = time.monotonic()
             self._ask(answered.set)
             if not answered.wait(LIMIT):
-                self._stalled(watched, ended, answered, asked)
+                # It began after the last answer and before the question.
+                self._stalled(watched, ended, answered, (alive + asked) / 2)
+            alive = time.monotonic()
 
     def _stalled(
-        self, watched: int, ended: threading.Event, answered: threading.Event, asked: float
+        self, watched: int, ended: threading.Event, answered: threading.Event, began: float
     ) -> None:
         """Say whose it is as soon as that is seen, and once it goes on, how long it was."""
         said: tuple[Found, str] | None = None
         while True:
             if said is None and (said := self._running(watched)) is not None:
                 log.warn(
-                    "plugin {plugin}: it has held up this host, and everybody on it, for"
+                    "plugin {plugin}: it has held up this host, and everybody on it, for about"
                     " {seconds:.1f} s now, at {place}: long work belongs in a thread",
                     plugin=said[0].id,
                     place=said[1],
-                    seconds=time.monotonic() - asked,
+                    seconds=time.monotonic() - began,
                 )
             if answered.wait(PERIOD):
                 break
@@ -86,9 +89,9 @@ class StallWatch:
                 return
         if said is not None:
             log.warn(
-                "plugin {plugin}: it held up this host for {seconds:.1f} s; all goes on now",
+                "plugin {plugin}: it held up this host for about {seconds:.1f} s; all goes on now",
                 plugin=said[0].id,
-                seconds=time.monotonic() - asked,
+                seconds=time.monotonic() - began,
             )
 
     def _running(self, watched: int) -> tuple[Found, str] | None:

@@ -95,10 +95,12 @@ def test_what_blocks_is_named_while_it_does_and_when_it_goes_on(plugin, watching
     watching(reactor, other, found)
     run(lambda: until(lambda: said_of(log_lines)))
     (line,) = said_of(log_lines)
-    assert line.startswith("plugin slow: it has held up this host, and everybody on it, for 0.")
+    assert line.startswith(
+        "plugin slow: it has held up this host, and everybody on it, for about 0."
+    )
     assert line.endswith(" s now, at main.py:2: long work belongs in a thread")
     until(lambda: len(said_of(log_lines)) == 2, reactor.turn)
-    assert said_of(log_lines)[1].startswith("plugin slow: it held up this host for 0.")
+    assert said_of(log_lines)[1].startswith("plugin slow: it held up this host for about 0.")
 
 
 def test_of_two_it_is_the_one_that_was_called_last(plugin, watching, log_lines):
