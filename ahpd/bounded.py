@@ -70,7 +70,9 @@ def words_of(error: BaseException | None) -> str:
     """What an exception is and says, in one line; one that cannot even be said is its type."""
     kind = type(error).__name__
     try:
-        words = " ".join(str(error).split())[:500]
+        # Half a character, which a byte of a file name may be, can be sent to nobody.
+        said = str(error).encode(errors="backslashreplace").decode()
+        words = " ".join(said.split())[:500]
     except Exception:
         words = ""
     return f"{kind}: {words}" if words else kind

@@ -9,6 +9,7 @@ import attrs
 
 from ahpd.config.errors import ConfigError
 from ahpd.config.kinds import describe, describe_kind
+from ahpd.protocol.characters import is_whole_json, whole
 
 #: What a parser quotes of the file; the place is said, and what stands there is not.
 _QUOTED: Final = re.compile(r"'[^']*'|\"[^\"]*\"")
@@ -57,13 +58,22 @@ def parse(path: Path, text: str) -> Document:
     """The document `text` is, by the ending of the name `path`. Raises `ConfigError`."""
     match path.suffix:
         case ".json":
-            return _json(path, text)
+            document = _json(path, text)
         case ".yaml" | ".yml":
-            return _yaml(path, text)
+            document = _yaml(path, text)
         case suffix:
             raise ConfigError(
                 f"{path}: found a name that ends in {describe(suffix)}, allowed: .yaml, .yml or .json"
             )
+    if "\\u" in text.lower():
+        for key, value in document.values.items():
+            if not is_whole_json(key) or not is_whole_json(value):
+                shown = whole(key)
+                raise ConfigError(
+                    f"{document.place(key)}: {shown}: found half a character (a lone surrogate), "
+                    "allowed: whole ones, as they are"
+                )
+    return document
 
 
 def _json(path: Path, text: str) -> Document:

@@ -31,6 +31,7 @@ from ahpd.interfaces import (
     Owned,
 )
 from ahpd.protocol import State
+from ahpd.protocol.characters import HALF_WORDS, is_whole_json
 from ahpd.protocol.errors import resource_not_found
 from ahpd.protocol.uris import scheme as scheme_of
 
@@ -260,6 +261,8 @@ def _entry(key: str, name: str, value: Any) -> State:
             described = value.describe()
             if not isinstance(described, Description) or not isinstance(described.title, str):
                 raise TypeError(f"describe() answered {type(described).__name__}")
+            if not is_whole_json([described.title, described.description]):
+                raise ValueError(f"describe() answered what {HALF_WORDS}")
         except Exception:
             log.failure("{name} cannot say what it is", name=name)
             described = Description(title=name)

@@ -16,6 +16,7 @@ from ahpd.extensions.listings import OWN, Listing, Readable, everyone, own_rows
 from ahpd.extensions.versions import Shown, Versions
 from ahpd.interfaces import Caller, Channel, Description, IChannelHandle
 from ahpd.protocol import State
+from ahpd.protocol.characters import whole_json
 from ahpd.protocol.errors import invalid_params, resource_not_found
 from ahpd.wire.codec import decode, encode
 
@@ -238,5 +239,11 @@ def _nobody(reader: Any, row: State) -> bool:
 
 
 def _copied(value: Any) -> Any:
-    """JSON of its own: what is held here moves by what is put here alone."""
-    return decode(encode(value))
+    """JSON of its own: what is held here moves by what is put here alone.
+
+    One row is no reason for nobody to read any: what cannot be sent of a text is written out.
+    """
+    try:
+        return decode(encode(value))
+    except UnicodeEncodeError:
+        return decode(encode(whole_json(value)))

@@ -8,6 +8,7 @@ import attrs
 from zope.interface.exceptions import Invalid
 from zope.interface.verify import verifyObject
 
+from ahpd.extensions.names import is_scheme
 from ahpd.interfaces import (
     Adapter,
     ChangesetOperations,
@@ -24,8 +25,8 @@ from ahpd.interfaces import (
     TunnelKind,
 )
 from ahpd.protocol import State
+from ahpd.protocol.characters import HALF_WORDS, is_whole
 
-_X_SCHEME: Final = re.compile(r"x-[a-z0-9][a-z0-9+.-]*")
 _X_METHOD: Final = re.compile(r"x-[A-Za-z0-9][A-Za-z0-9._/-]*")
 _SLUG: Final = re.compile(r"[a-z][a-z0-9-]{0,39}")
 #: What a grant of an entry may name: `<subject>:<operation>` (`ahpd.config.plugins`).
@@ -97,12 +98,25 @@ def check_resource_provider(name: str, provider: Any) -> None:
 
 def check_instance(wanted: type, value: Any) -> None:
     """`value` is one of a value class of `ahpd.interfaces`."""
-    if not isinstance(value, wanted):
+    if isinstance(value, wanted):
+        _check_said(wanted.__name__, value)
+    else:
         article = "an" if wanted.__name__[0] in "AEIOU" else "a"
         raise PluginError(
             f"{article} {wanted.__name__} of ahpd.interfaces is registered, found "
             f"{type(value).__name__}"
         )
+
+
+def _check_said(what: str, value: Any) -> None:
+    """Every text of a value class can be sent to clients."""
+    for field in attrs.fields(type(value)):
+        held = getattr(value, field.name)
+        for one in held if isinstance(held, list | tuple) else (held,):
+            if isinstance(one, str) and not is_whole(one):
+                raise PluginError(f"{what}.{field.name} {HALF_WORDS}: {one!r}")
+            if attrs.has(type(one)):
+                _check_said(f"{what}.{field.name}", one)
 
 
 def check_slug(what: str, value: Any) -> None:
@@ -118,6 +132,8 @@ def check_text(what: str, value: Any) -> None:
     """`value` is a text that says something."""
     if not isinstance(value, str) or not value.strip():
         raise PluginError(f"{what} is a text that says something, found {value!r}")
+    if not is_whole(value):
+        raise PluginError(f"{what} {HALF_WORDS}: {value!r}")
 
 
 def check_callable(what: str, value: Any, *, required: bool = False) -> None:
@@ -128,8 +144,11 @@ def check_callable(what: str, value: Any, *, required: bool = False) -> None:
 
 def check_channel(scheme: Any, channel: Channel) -> None:
     """The scheme is an extension's, and the channel says what may be read by whom."""
-    if not isinstance(scheme, str) or _X_SCHEME.fullmatch(scheme) is None:
-        raise PluginError(f"a channel's scheme begins with x- and is small, found {scheme!r}")
+    if not isinstance(scheme, str) or not is_scheme(scheme):
+        raise PluginError(
+            "a channel's scheme begins with x-, is small and ends in a letter or a digit, found "
+            f"{scheme!r}"
+        )
     at = f"the channel {scheme}"
     if not isinstance(channel.grant, str):
         raise PluginError(f"{at}: its grant is a text, found {type(channel.grant).__name__}")
@@ -169,7 +188,7 @@ def check_grants(subject: Any, title: Any, operations: Any, description: Any) ->
     if not isinstance(subject, str) or _SUBJECT.fullmatch(subject) is None:
         raise PluginError(f"{subject!r} is no subject of a grant")
     check_text(f"the title of the grants of {subject}", title)
-    if not isinstance(description, str):
+    if not isinstance(description, str) or not is_whole(description):
         raise PluginError(f"the description of the grants of {subject} is a text")
     if isinstance(operations, str) or not isinstance(operations, Sequence) or not operations:
         raise PluginError(f"the grants of {subject} are a list of at least one operation")

@@ -17,14 +17,24 @@ from ahpd.interfaces import (
     TriggerType,
     TunnelKind,
 )
+from ahpd.protocol.characters import HALF_WORDS, is_whole
 
 #: Values that are their own copy. Most of a value's are, and nobody makes up where they stand.
-_LEAVES: Final = frozenset({str, int, bool, type(None)})
+_LEAVES: Final = frozenset({int, bool, type(None)})
+
+
+def _is_leaf(value: Any) -> bool:
+    kind = type(value)
+    return value.isascii() if kind is str else kind in _LEAVES
 
 
 def json_copy(value: Any, what: str) -> Any:
     """A copy of the JSON value `what`. Raises `PluginError` that says what in it is no JSON."""
-    if value is None or isinstance(value, str | bool | int):
+    if isinstance(value, str):
+        if not is_whole(value):
+            raise PluginError(f"{what} is no JSON: it {HALF_WORDS}")
+        return value
+    if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, float) and isfinite(value):
         return value
@@ -32,13 +42,15 @@ def json_copy(value: Any, what: str) -> Any:
         for key in value:
             if not isinstance(key, str):
                 raise PluginError(f"{what} is no JSON: the key {key!r} is no text")
+            if not is_whole(key):
+                raise PluginError(f"{what} is no JSON: the key {key!r} {HALF_WORDS}")
         return {
-            key: held if type(held) in _LEAVES else json_copy(held, f"{what}.{key}")
+            key: held if _is_leaf(held) else json_copy(held, f"{what}.{key}")
             for key, held in value.items()
         }
     if isinstance(value, list | tuple):
         return [
-            held if type(held) in _LEAVES else json_copy(held, f"{what}[{index}]")
+            held if _is_leaf(held) else json_copy(held, f"{what}[{index}]")
             for index, held in enumerate(value)
         ]
     found = value if isinstance(value, float) else type(value).__name__

@@ -2,16 +2,20 @@
 
 from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
+import attrs
 from twisted.logger import Logger
 
 from ahpd.extensions.alerts import Alerts
 from ahpd.interfaces import Alert
 from ahpd.protocol import State
+from ahpd.protocol.characters import whole
 from ahpd.views import Views
 
 log = Logger(namespace="ahpd.plugin")
+
+_LEVELS: Final = ("notice", "info", "warning", "error")
 
 
 class Shown:
@@ -79,14 +83,14 @@ class Shown:
 
     def alert(self, alert: Alert) -> None:
         """See `IPluginHost.alert`."""
-        if not isinstance(alert, Alert) or alert.level not in (
-            "notice",
-            "info",
-            "warning",
-            "error",
-        ):
+        if not isinstance(alert, Alert) or alert.level not in _LEVELS:
             raise ValueError("an alert has a level: notice, info, warning or error")
-        self.alerts.raise_(alert)
+        if not isinstance(alert.text, str):
+            raise ValueError(f"an alert has a text, found {type(alert.text).__name__}")
+        for name, value in (("ref", alert.ref), ("at", alert.at)):
+            if value is not None and not isinstance(value, str):
+                raise ValueError(f"an alert's {name} is a text, found {type(value).__name__}")
+        self.alerts.raise_(attrs.evolve(alert, text=whole(alert.text)))
 
     def clear_alert(self, ref: str) -> None:
         """See `IPluginHost.clear_alert`."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ahpd.protocol import State
+from ahpd.protocol.characters import HALF_WORDS, is_whole_json
 from ahpd.yaml_text import parse_yaml
 
 #: By locale, as the files are called; each a tree of texts.
@@ -232,4 +233,6 @@ def _read(file: Path, root: Path) -> Mapping[str, Any]:
         raise ValueError(f"line {error.lineno}: not JSON: {error.msg}") from None
     if not isinstance(catalog, dict):
         raise ValueError("it is no mapping of blocks")
+    if not is_whole_json(catalog):
+        raise ValueError(f"it {HALF_WORDS}")
     return catalog

@@ -12,6 +12,7 @@ import re
 from typing import Any, Final, TypeGuard
 
 from ahpd.interfaces import WatchRequest
+from ahpd.protocol.characters import is_whole
 from ahpd.protocol.errors import invalid_params
 from ahpd.protocol.uris import scheme
 
@@ -19,7 +20,6 @@ from ahpd.protocol.uris import scheme
 LONGEST: Final = 64 * 1024
 
 _PREFIX: Final = "ahp-resource-watch://r/"
-_HALF: Final = re.compile("[\ud800-\udfff]")
 _CHANNEL: Final = re.compile(r"ahp-resource-watch:(?://[^/?#]*)?/([A-Za-z0-9_-]+)=*")
 
 
@@ -79,4 +79,4 @@ def _is_list(value: Any) -> TypeGuard[list[str]]:
 
 def _is_text(value: Any) -> TypeGuard[str]:
     """Whether a value is a string that can travel: JSON can spell half a surrogate pair."""
-    return isinstance(value, str) and _HALF.search(value) is None
+    return isinstance(value, str) and is_whole(value)

@@ -390,11 +390,11 @@ REFUSED = {
     ),
     "a channel without the prefix": (
         lambda on: on.register_channel("notes", channel()),
-        "begins with x- and is small, found 'notes'",
+        "begins with x-, is small and ends in a letter or a digit, found 'notes'",
     ),
     "a channel in capitals": (
         lambda on: on.register_channel("x-Notes", channel()),
-        "begins with x- and is small",
+        "begins with x-, is small and ends in",
     ),
     "a channel that is none": (lambda on: on.register_channel("x-notes", {}), "a Channel of"),
     "a channel without a snapshot": (
