@@ -46,7 +46,7 @@ class _Row:
 
     def begin_anew(self) -> None:
         """It is loaded, reloaded or gone: nothing of what was shown stands."""
-        self.left_out = ()
+        self.left_out, self.icons = (), ()
         self.shown.begin_anew()
 
 

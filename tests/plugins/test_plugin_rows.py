@@ -59,6 +59,20 @@ def test_a_row_is_what_the_manifest_says_and_what_became_of_it(hosted):
     }
 
 
+def test_the_icons_of_a_manifest_go_with_it(hosted):
+    icons = [{"src": "mark:github", "theme": "light"}]
+    hosted.start(hosted.write("keeps", KEEPS, icons=icons))
+    assert [icon["theme"] for icon in hosted.row("keeps")["icons"]] == ["light", "dark"]
+    hosted.write("keeps", KEEPS)
+    hosted.ask("reload", id="keeps")
+    assert "icons" not in hosted.row("keeps")
+    hosted.write("keeps", KEEPS, icons=icons)
+    hosted.ask("reload", id="keeps")
+    assert "icons" in hosted.row("keeps")
+    hosted.ask("disable", id="keeps")
+    assert "icons" not in hosted.row("keeps")
+
+
 def test_a_plugin_without_contracts_is_undeclared(hosted):
     hosted.start(hosted.write("one"), hosted.write("two", contracts={}))
     rows = hosted.rows()
