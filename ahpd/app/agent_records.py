@@ -7,6 +7,7 @@ from typing import Any
 from ahpd import __version__
 from ahpd.agents.demo.agent import DemoAgent
 from ahpd.app.ground import Ground
+from ahpd.app.plugin_icons import PluginIcons
 from ahpd.config.errors import ConfigError
 from ahpd.config.records import WrittenRecord
 from ahpd.extensions.operations import Invocations
@@ -20,6 +21,7 @@ from ahpd.interfaces import (
     IResources,
     ISecrets,
     Owned,
+    Template,
 )
 from ahpd.protocol import State
 from ahpd.protocol.reserved import is_reserved
@@ -31,7 +33,6 @@ from ahpd.records.engines import Engines
 from ahpd.records.ports import agents_folder, blocking, ports_for
 from ahpd.records.records_service import AgentRecordsService
 from ahpd.records.roster import OWN, REGISTERED, AgentsRoster
-from ahpd.records.row import TemplateIcons
 from ahpd.records.rules import Rules
 from ahpd.records.service import AgentsService
 from ahpd.schemas import Vaulted
@@ -74,8 +75,8 @@ def make_agent_records(
     connectors: Callable[[], Sequence[State]] = tuple,
     stamped: Callable[[State], State] = lambda schema: schema,
     methods_of: Callable[[str], Collection[str]] = lambda plugin: (),
-    plugin_icons: Callable[[str], Sequence[State]] = lambda plugin: (),
-    template_icons: TemplateIcons = lambda engine, template: (),
+    plugin_icons: Callable[[str], Sequence[State]],
+    icons: PluginIcons,
 ) -> AgentRecordsService:
     """The records agents are made of, those of the configuration (`written`) opened.
 
@@ -104,6 +105,13 @@ def make_agent_records(
     )
     engines = Engines(BUILT_IN)
     engines.contributed(registered_engines or {})
+
+    def engine_icons(name: str) -> Sequence[State]:
+        return icons.of_engine(engines.registrant(name), engines.held(name))
+
+    def template_icons(name: str, template: Template) -> Sequence[State]:
+        return icons.of_template(engines.registrant(name), engines.held(name), template)
+
     agents.begin(
         REGISTERED, {provider: owned.value for provider, owned in (registered or {}).items()}
     )
@@ -120,7 +128,7 @@ def make_agent_records(
             template_icons=template_icons,
         ),
         Vaulted(secrets, environ),
-        EngineRows(engines, stamped, plugin_icons, template_icons),
+        EngineRows(engines, stamped, plugin_icons, engine_icons, template_icons),
         written,
         collection=collection,
         taken=taken,

@@ -184,7 +184,7 @@ def _make_domains(
         stamped=partial(choices.stamped, dynamic=True),
         methods_of=side.world.methods_of,
         plugin_icons=side.rows.icons_of,
-        template_icons=side.icons.of_template,
+        icons=side.icons,
     )
     root = RootService(
         ground.store,

@@ -29,6 +29,7 @@ from ahpd.extensions.triggers import TriggerTypes
 from ahpd.plugins.at_need import RootAtNeed
 from ahpd.plugins.closers import Closers
 from ahpd.plugins.command_table import plugin_methods
+from ahpd.records.records_service import AgentRecordsService
 from ahpd.root.service import RootService
 from ahpd.schemas import Vaulted
 from ahpd.sessions.starting import OWNER, SessionStarts
@@ -86,6 +87,7 @@ def _connectors(
             now=ground.now,
             methods=side.world.methods_of,
             report=side.rows.problem,
+            icons=side.icons.of_adapter,
             session_config=config,
             session_owner=owner,
             bindings=side.plugins.folded.port("bindings"),
@@ -145,7 +147,7 @@ def make_plugin_parts(
         automations=folded.folded.port("automations"),
         spawn=_spawn,
     )
-    _serve(ground, side, beside, root, connectors, tunnels, built.tools)
+    _serve(ground, side, beside, root, connectors, tunnels, built.tools, built.records)
     return PluginParts(
         connectors=connectors,
         tunnels=tunnels,
@@ -164,6 +166,7 @@ def _serve(
     connectors: ConnectorsService,
     tunnels: TunnelsService,
     tools: ToolRegistry,
+    records: AgentRecordsService,
 ) -> None:
     """Have clients subscribe to what there is, and send what changes it."""
     listed: Sequence[Rows] = (
@@ -188,6 +191,7 @@ def _serve(
     connectors.choices_moved = beside.choices.moved
     tunnels.operations_moved = partial(beside.invocations.refresh, tunnels.tunnels.uri)
     beside.choices.listen(tunnels.connectors_changed)
+    side.icons.moved = partial(_icons_moved, connectors, records)
     settings.say()
 
 
@@ -231,6 +235,11 @@ def _commands(
 def _offer(tools: ToolRegistry, connectors: ConnectorsService) -> None:
     for line in tools.replace(_ACTIONS, connectors.tools()):
         log.warn("{line}", line=line)
+
+
+def _icons_moved(connectors: ConnectorsService, records: AgentRecordsService) -> None:
+    connectors.icons_moved()
+    records.icons_moved()
 
 
 def _spawn(what: str, work: Any) -> "Deferred[Any]":

@@ -119,7 +119,7 @@ def make_plugin_side(
     rows = PluginRows(now, world.methods_of, lambda: (*unspoken, *loader.read))
     announcements = Announcements()
     icons = PluginIcons(settings, reactor, run_blocking, rows)
-    rows.on_applied = icons.applied
+    rows.on_applied, rows.on_anew = icons.applied, icons.forget
     programs = ProgramRuns()
     root = None if config_dir is None else RootAtNeed(config_dir, programs, environ, __version__)
 

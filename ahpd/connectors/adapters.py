@@ -17,7 +17,10 @@ from ahpd.interfaces import (
     PluginError,
 )
 from ahpd.protocol import State
+from ahpd.protocol.check import ShapeError, check_strict
+from ahpd.protocol.shapes.common import Icon
 from ahpd.schemas import secret_paths, write_only_paths
+from ahpd.schemas.documents import plain
 
 #: A path whose segments are plain, `{id}` among them: none leads up, or to another host.
 _PATH: Final = re.compile(r"(?:/(?!\.{1,2}(?:/|$))(?:[\w.~@:+-]|\{id\})+)+/?", re.ASCII)
@@ -43,9 +46,8 @@ def check_adapter(adapter: Adapter) -> None:
             raise PluginError(f"{at}: {member} is neither callable nor None")
     for capability in adapter.capabilities:
         _check_capability(at, capability)
-    for icon in adapter.icons:
-        if not isinstance(icon, Mapping) or not isinstance(icon.get("src"), str):
-            raise PluginError(f"{at}: an icon has a src")
+    for index, icon in enumerate(adapter.icons):
+        _check_icon(f"{at}: icons[{index}]", icon)
     if adapter.sign_in is not None:
         _check_sign_in(at, adapter)
 
@@ -88,6 +90,13 @@ def _check_capability(at: str, one: Capability) -> None:
         raise PluginError(f"{what}: its input is the schema of an object (type: object)")
 
 
+def _check_icon(at: str, icon: Any) -> None:
+    try:
+        check_strict(plain(icon), Icon, at)
+    except ShapeError as wrong:
+        raise PluginError(str(wrong)) from None
+
+
 def _check_sign_in(at: str, adapter: Adapter) -> None:
     sign_in = adapter.sign_in
     if not isinstance(sign_in, CodeSignIn | DeviceSignIn):
@@ -117,8 +126,8 @@ def _text(what: str, value: object) -> None:
 # -- as clients see them ----------------------------------------------------------------
 
 
-def adapter_row(owned: Owned) -> State:
-    """One adapter as `x-ahpd-adapters` lists it."""
+def adapter_row(owned: Owned, icons: Sequence[State] = ()) -> State:
+    """One adapter as `x-ahpd-adapters` lists it, with its icons as clients are sent them."""
     adapter: Adapter = owned.value
     row: State = {
         "name": adapter.name,
@@ -128,8 +137,8 @@ def adapter_row(owned: Owned) -> State:
         "capabilities": [capability_row(one) for one in adapter.capabilities],
         "plugin": owned.plugin,
     }
-    if adapter.icons:
-        row["icons"] = [dict(icon) for icon in adapter.icons]
+    if icons:
+        row["icons"] = list(icons)
     if adapter.sign_in is not None:
         row["signIn"] = sign_in_row(adapter.sign_in)
     return row

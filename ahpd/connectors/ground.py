@@ -54,6 +54,9 @@ class Ground:
     """The commands a plugin registered, by its id: what a button of its views may name."""
     report: Callable[[str, str], None] = logged
     """`report(plugin, line)`: something of a plugin's was refused."""
+    icons: Callable[[str, str], Sequence[State]] = lambda plugin, adapter: ()
+    """`icons(plugin, adapter)`: what clients draw beside an adapter, as far as it is known by
+    now (schema: Icon)."""
     automations: Automations | None = None
     """None on a host without automations: then no id names one."""
     callable_now: Callable[[Reader | None, State, str], bool] = _never

@@ -144,8 +144,7 @@ class ConnectorsService(Service):
         for name, owned in items.items():
             try:
                 check_adapter(owned.value)
-                row = adapter_row(owned)
-                self.adapters.put(row)
+                self._list_adapter(owned)
                 adapters[name] = owned
             except (PluginError, ValueError, TypeError) as wrong:
                 self._ground.report(owned.plugin, f"the adapter {name} is left out: {wrong}")
@@ -156,6 +155,15 @@ class ConnectorsService(Service):
         if self._tools.use(adapters):
             self.tools_moved()
         await self._kept.use(adapters)
+
+    def icons_moved(self) -> None:
+        """Icons of adapters are known that were not."""
+        for owned in self._kept.adapters.values():
+            self._list_adapter(owned)
+
+    def _list_adapter(self, owned: Owned) -> None:
+        icons = self._ground.icons(owned.plugin, owned.value.name)
+        self.adapters.put(adapter_row(owned, icons))
 
     # -- what is served -------------------------------------------------------------------
 

@@ -142,6 +142,8 @@ class Adapter:
     description: str = ""
     capabilities: Sequence[Capability] = ()
     icons: Sequence[State] = ()
+    """What clients draw beside its title (schema: Icon). A `src` is a file in the plugin's folder,
+    `https:`, `data:` or `mark:<name>`: the host reads it at the load and sends its picture."""
     run: Callable[[Connector, str, Mapping[str, Any], ActionCall], Awaitable[Any]] | None = None
     """`run(connector, action, arguments, call)`: runs one action by its name, with arguments that
     fit its `input`; what it answers, a text or a ToolCallResult, is the tool's answer. Raises

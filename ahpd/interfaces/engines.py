@@ -100,7 +100,7 @@ class IEngine(Interface):
     """Makes agents of records.
 
     An engine may have more, which it need not: `capabilities` (`Capability`s; of the type `view`
-    each names a surface its agents show a view on), `icons` (schema: Icon), and
+    each names a surface its agents show a view on), `icons` (as `Adapter.icons`), and
     `template_of(record, templates)`, which answers the `Template` that a record (`AgentRecord`,
     its secrets not read) was made from, or None. Without it that is the one whose
     `config.command` is the record's.

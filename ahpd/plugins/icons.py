@@ -34,6 +34,7 @@ _TYPES: Final = {
 }
 _MARK: Final = re.compile(r"[a-z0-9-]+")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_HTTPS: Final = "https:"
 #: What is shown of a source, in characters.
 _SHOWN: Final = 80
 
@@ -64,13 +65,16 @@ async def resolve(
     limit: int = LIMIT,
     timeout: float = TIMEOUT,  # noqa: ASYNC109 - the fetch's own, of one icon
     marks: Path = MARKS,
+    fetched: dict[str, Fetched] | None = None,
 ) -> tuple[list[State], list[str]]:
     """The icons as clients are sent them (schema: Icon), and a line for each that is left out.
 
     `folder` is the package of the plugin that declared them, None where it has none. `limit` is
-    in bytes of image, 0 for none. Icons have the protocol's shape; they are not changed.
+    in bytes of image, 0 for none. What is in `fetched` by its URL is not fetched again, and what is
+    fetched is put there. Icons have the protocol's shape; they are not changed.
     """
-    resolving = _Resolving(folder, fetch, run_blocking, limit, timeout, marks)
+    held = {} if fetched is None else fetched
+    resolving = _Resolving(folder, fetch, run_blocking, limit, timeout, marks, held)
     made: list[State] = []
     lines = []
     for icon in icons:
@@ -79,6 +83,11 @@ async def resolve(
         except IconUnread as unread:
             lines.append(f"the icon {shown(icon['src'])} is left out: {unread}")
     return made, lines
+
+
+def is_fetched(icon: Mapping[str, Any]) -> bool:
+    """Whether an icon is on a server, which may keep whoever asks waiting."""
+    return _scheme(icon["src"]) == _HTTPS
 
 
 def shown(src: str) -> str:
@@ -108,16 +117,16 @@ class _Resolving:
     limit: int
     timeout: float
     marks: Path
-    fetched: dict[str, Fetched] = attrs.field(factory=dict)
+    fetched: dict[str, Fetched]
 
     async def icon(self, icon: Mapping[str, Any]) -> list[State]:
         src: str = icon["src"]
-        scheme = found[0].lower() if (found := _SCHEME.match(src)) else ""
+        scheme = _scheme(src)
         if scheme == "data:":
             return [self._data(icon)]
         if scheme == "mark:":
             return await self._mark(icon, src.partition(":")[2])
-        if scheme == "https:":
+        if scheme == _HTTPS:
             return [await self._remote(icon)]
         if scheme:
             raise IconUnread("a file of the package, https:, data: or mark: is read")
@@ -175,6 +184,11 @@ class _Resolving:
     def _measure(self, size: int) -> None:
         if self.limit and size > self.limit:
             raise IconUnread(_too_large(self.limit))
+
+
+def _scheme(src: str) -> str:
+    """The scheme of a source with its colon, in small letters; empty for a path."""
+    return found[0].lower() if (found := _SCHEME.match(src)) else ""
 
 
 def _sent(icon: Mapping[str, Any], kind: str, body: bytes) -> State:

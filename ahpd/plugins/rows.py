@@ -71,6 +71,8 @@ class PluginRows:
         """The plugins whose rows moved `together`, which are put behind it."""
         #: Told of each plugin that is loaded.
         self.on_applied: Callable[[RunningPlugin], None] = lambda plugin: None
+        #: Told of each plugin that is about to be loaded, or is not loaded any more, by its id.
+        self.on_anew: Callable[[str], None] = lambda plugin: None
         self.rows = Rows(
             SCHEME,
             title="Plugins",
@@ -132,7 +134,7 @@ class PluginRows:
         """It is about to be loaded: nothing it showed before stands."""
         row = self._row(plugin)
         row.problem = None
-        row.begin_anew()
+        self._begin_anew(plugin)
 
     def applied(self, plugin: RunningPlugin) -> None:
         """It is loaded."""
@@ -145,7 +147,7 @@ class PluginRows:
         """It is not loaded, and why."""
         row = self._row(plugin)
         row.loaded, row.problem = False, line
-        row.begin_anew()
+        self._begin_anew(plugin)
         row.shown.failed(line)
         self._put(plugin)
 
@@ -154,8 +156,14 @@ class PluginRows:
         row = self._held.get(plugin)
         if row is not None:
             row.loaded = False
+        self._begin_anew(plugin)
+        self._put(plugin)
+
+    def _begin_anew(self, plugin: str) -> None:
+        self.on_anew(plugin)
+        row = self._held.get(plugin)
+        if row is not None:
             row.begin_anew()
-            self._put(plugin)
 
     def left_out(self, problems: Sequence[Problem]) -> None:
         """What of what is loaded was left out, all of it: what stands by now is shown no more."""
@@ -180,8 +188,10 @@ class PluginRows:
 
     def icons(self, plugin: str, icons: Sequence[State]) -> None:
         """The icons clients draw beside it."""
-        self._row(plugin).icons = tuple(icons)
-        self._put(plugin)
+        row = self._held.get(plugin)
+        if row is not None:
+            row.icons = tuple(icons)
+            self._put(plugin)
 
     def icons_of(self, plugin: str) -> Sequence[State]:
         """What clients draw beside a plugin, as far as it is known by now."""

@@ -291,6 +291,12 @@ class AgentRecords:
         if self.held.get(held.written.id) is held and not held.quiet:
             self.rows.put(self._row(held))
 
+    def show_again(self) -> None:
+        """What the rows that are shown take from engines is something else."""
+        for held in self.held.values():
+            if self.rows.get(held.written.id) is not None:
+                self.show(held)
+
     def _row(self, held: Held) -> State:
         engine = self.ground.engines.held(held.written.engine)
         return row_of(held, engine, self.ground.template_icons)

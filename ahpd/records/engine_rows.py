@@ -15,7 +15,7 @@ from ahpd.interfaces import Caller, Capability, Channel, IChannelHandle, Templat
 from ahpd.interfaces.engines import RecordFailure
 from ahpd.protocol import State
 from ahpd.records.engines import Engines
-from ahpd.records.members import capabilities_of, icons_of, schema_of, templates_of
+from ahpd.records.members import capabilities_of, schema_of, templates_of
 from ahpd.records.row import TemplateIcons
 from ahpd.records.rules import GRANTS
 
@@ -28,7 +28,8 @@ class EngineRows:
     """The rows of the engines.
 
     `stamped` puts the choices into a schema's fields that name connectors, `plugin_icons` are a
-    plugin's own, by its id, and `template_icons` a template's.
+    plugin's own, by its id, `engine_icons` an engine's, by its name, and `template_icons` a
+    template's, each as clients are sent it.
     """
 
     def __init__(
@@ -36,11 +37,13 @@ class EngineRows:
         engines: Engines,
         stamped: Callable[[State], State] = lambda schema: schema,
         plugin_icons: Callable[[str], Sequence[State]] = lambda plugin: (),
+        engine_icons: Callable[[str], Sequence[State]] = lambda engine: (),
         template_icons: TemplateIcons = lambda engine, template: (),
     ) -> None:
         self._engines = engines
         self._stamped = stamped
         self._plugin_icons = plugin_icons
+        self._engine_icons = engine_icons
         self._template_icons = template_icons
         self._filled = False
         self._said: set[str] = set()
@@ -105,7 +108,7 @@ class EngineRows:
             distribution = self._engines.distribution(name)
             if distribution is not None:
                 row["distribution"] = distribution
-        icons = icons_of(engine) or (() if plugin is None else self._plugin_icons(plugin))
+        icons = self._engine_icons(name) or (() if plugin is None else self._plugin_icons(plugin))
         if icons:
             row["icons"] = [dict(icon) for icon in icons]
         capabilities = [_capability(each) for each in capabilities_of(engine)]

@@ -31,8 +31,12 @@ def surfaces_of(engine: Any) -> Sequence[str]:
 
 
 def icons_of(engine: Any) -> Sequence[State]:
-    """Its own icons (schema: Icon)."""
-    return tuple(getattr(engine, "icons", ()))
+    """Its own icons (schema: Icon), as it names them."""
+    try:
+        return tuple(getattr(engine, "icons", ()))
+    except Exception as error:
+        _failed(engine, "icons", error)
+        return ()
 
 
 def templates_of(engine: Any) -> Sequence[Template]:

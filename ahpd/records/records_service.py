@@ -87,6 +87,11 @@ class AgentRecordsService(Service):
         """The connectors a record may name are others."""
         self.engines.refresh()
 
+    def icons_moved(self) -> None:
+        """Icons of engines, or of their templates, are known that were not."""
+        self.engines.refresh()
+        self.records.show_again()
+
     # -- its life -------------------------------------------------------------------------
 
     async def load(self) -> None:

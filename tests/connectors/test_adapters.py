@@ -50,7 +50,11 @@ def capability(kind, name="x", **more):
         (adapter(schema=[]), "adapter mail: schema is no JSON Schema object"),
         (adapter(open=None), "adapter mail: open is not callable"),
         (adapter(check="no"), "adapter mail: check is neither callable nor None"),
-        (adapter(icons=[{"href": "x"}]), "adapter mail: an icon has a src"),
+        (adapter(icons=[{"theme": "dark"}]), "adapter mail: icons[0].src: expected a string"),
+        (
+            adapter(icons=[{"src": "a.svg"}, {"src": "b.svg", "theme": "blue"}]),
+            "adapter mail: icons[1].theme: expected one of 'light', 'dark'",
+        ),
         (adapter(capabilities=["receive"]), "a capability is a Capability, found str"),
         (adapter(capabilities=[capability("")]), "the type of a capability must be a text"),
         (
@@ -160,12 +164,14 @@ def rows(host):
     return host.service.adapters.channel.snapshot("x-ahpd-adapters://", person())["rows"]
 
 
-def test_an_adapter_is_listed_before_any_connector_of_it(host):
+def test_an_adapter_is_listed_before_any_connector_of_it():
     icons = [{"src": "data:image/png;base64,AA=="}]
+    shown = {("acme", "mail"): icons}
+    host = ConnectorsHost(icons=lambda *names: shown.get(names, ())).start()
     receive = capability("receive", "calls", path="/plugins/mail/{id}", description="Answers.")
     whole = ScriptedAdapter(
         capabilities=[SEND, receive],
-        icons=icons,
+        icons=[{"src": "./mail.png"}],
         sign_in=device(account="bot"),
         description="Sends.",
     )
@@ -197,12 +203,29 @@ def test_an_adapter_is_listed_before_any_connector_of_it(host):
         "signIn": {"title": "Sign in", "field": "key", "flow": "device", "account": "bot"},
     }
     assert not {"signIn", "icons"} & second.keys()
+    shown.clear()
     host.offer(ScriptedAdapter(sign_in=code()))
     (only,) = rows(host)
+    assert "icons" not in only
     assert only["signIn"] == {"title": "Sign in", "field": "key", "flow": "code"}
     said = [action["type"].split("/")[1] for _, action, _ in host.adapter_said.actions]
     assert said == ["added", "added", "changed", "removed"]
     assert host.service.adapters.channel.grant == "connector:list"
+
+
+def test_an_adapters_row_moves_when_its_icons_are_known():
+    shown = {}
+    host = ConnectorsHost(icons=lambda *names: shown.get(names, ())).start()
+    host.offer(ScriptedAdapter(icons=[{"src": "https://example.com/a.svg"}]))
+    (row,) = rows(host)
+    assert "icons" not in row
+    shown["acme", "mail"] = [{"src": "data:image/svg+xml,a"}]
+    host.service.icons_moved()
+    host.service.icons_moved()
+    (row,) = rows(host)
+    assert row["icons"] == [{"src": "data:image/svg+xml,a"}]
+    said = [action["type"].split("/")[1] for _, action, _ in host.adapter_said.actions]
+    assert said == ["added", "changed"]
 
 
 def test_a_bad_adapter_is_reported_and_costs_no_other(host):

@@ -21,8 +21,18 @@ def read(rows, who=None):
 
 
 @pytest.fixture
-def rows(world):
-    made = EngineRows(world.engines, plugin_icons=lambda plugin: [{"src": f"data:{plugin}"}])
+def icons():
+    """What is known of the icons of engines, by name."""
+    return {}
+
+
+@pytest.fixture
+def rows(world, icons):
+    made = EngineRows(
+        world.engines,
+        plugin_icons=lambda plugin: [{"src": f"data:{plugin}"}],
+        engine_icons=lambda engine: icons.get(engine, ()),
+    )
     made.attach(Handle())
     return made
 
@@ -48,7 +58,7 @@ def test_a_row_says_what_a_form_needs(rows):
     assert read(rows)["demo"]["distribution"] == "ahpd"
 
 
-def test_a_plugins_engine_joins_and_goes(world, rows):
+def test_a_plugins_engine_joins_and_goes(world, rows, icons):
     read(rows)
     engine = MadeEngine(capabilities=(VIEW,))
     world.engines.contributed({"made": Owned("acme", engine)})
@@ -57,7 +67,10 @@ def test_a_plugins_engine_joins_and_goes(world, rows):
     assert (row["plugin"], row["icons"]) == ("acme", [{"src": "data:acme"}])
     assert row["capabilities"] == [{"type": "view", "name": "main", "title": "Plan"}]
     assert [each.get("model") for each in row["templates"]] == [None, "m2"]
-    engine.icons = [{"src": "data:own"}]
+    engine.icons = [{"src": "./own.svg"}]
+    rows.refresh()
+    assert read(rows)["made"]["icons"] == [{"src": "data:acme"}]
+    icons["made"] = [{"src": "data:own"}]
     rows.refresh()
     assert read(rows)["made"]["icons"] == [{"src": "data:own"}]
     world.engines.contributed({})
