@@ -24,6 +24,7 @@ from ahpd.interfaces import (
 )
 from ahpd.plugins.copies import object_copy
 from ahpd.protocol import State
+from ahpd.sessions.asked_for import checked_name
 from ahpd.sessions.session_meta import SessionMeta
 from ahpd.sessions.starting import SessionStarts
 
@@ -67,7 +68,7 @@ class PluginCalls:
 
     def session_meta_changed(self, session: str) -> None:
         """See `HostSide.session_meta_changed`."""
-        self.meta.changed(session)
+        self.meta.changed(checked_name("session", session))
 
     async def open_canvas(self, plugin: str, chat: str, state: State) -> str:
         """See `HostSide.open_canvas`."""

@@ -122,5 +122,6 @@ class ChatRequest:
     """The backend of this chat alone; None is the session's own."""
     config: Mapping[str, Any] = attrs.field(factory=dict)
     model: str | None = None
+    """The id of a model of that backend; it rides on the first turn."""
     title: str | None = None
     prompt: str | None = None

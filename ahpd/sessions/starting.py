@@ -7,7 +7,6 @@ whose grants are asked about first. Sources: PLUGINS.txt, "Starting a session as
 """
 
 from collections.abc import Awaitable, Mapping
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
 from twisted.internet.defer import Deferred
@@ -24,11 +23,18 @@ from ahpd.protocol.errors import (
     invalid_params,
     session_not_found,
 )
-from ahpd.protocol.uris import default_chat, opaque_chat, scheme, session_of_chat
+from ahpd.protocol.uris import default_chat, opaque_chat, session_of_chat
+from ahpd.sessions.asked_for import (
+    checked_chat,
+    checked_name,
+    checked_owner,
+    checked_session,
+)
 from ahpd.sessions.chat_creation import RunsOn
 from ahpd.sessions.config import HOST_KEYS, agents_own, chosen
 from ahpd.sessions.creation import OWNER_KEY, chosen_agent
 from ahpd.sessions.session import Session
+from ahpd.wire.codec import encode
 
 if TYPE_CHECKING:
     from ahpd.sessions.service import SessionsService
@@ -111,10 +117,15 @@ async def _undone(uri: str, disposing: Awaitable[None]) -> None:
 
 
 def begin_turn(chat: Chat, message: State) -> None:
-    """Start a turn. Raises `RpcError` where it may not, or could not be kept: there is none then."""
+    """Start a turn. Raises `RpcError` where it may not, or could not be said or kept: there is
+    none then."""
     failure = refused(chat)
     if failure is not None:
         raise invalid_params(failure.message)
+    try:
+        encode(message)
+    except Exception as wrong:
+        raise invalid_params(f"message: cannot be said: {wrong}") from None
     before = set(chat.known_turns())
     chat.start_message(message)
     if chat.known_turns() <= before:
@@ -141,22 +152,22 @@ class SessionStarts:
     async def start_session(self, request: SessionRequest, plugin: str) -> str:
         """Start a session for an owner; its URI. Raises `RpcError`, and there is none then."""
         await self._quiet()
-        self._check_may(request.owner, "session:create")
-        title = _said("title", request.title)
-        prompt = _said("prompt", request.prompt)
+        owner = checked_owner(request)
+        self._check_may(owner, "session:create")
+        asked = checked_session(request)
         uri = f"ahp-session:/{self._world.ids()}"
-        params: State = {"channel": uri, "config": dict(request.config)}
-        if request.provider is not None:
-            params["provider"] = request.provider
-        if request.working_directory is not None:
-            params["workingDirectories"] = [_as_uri(request.working_directory)]
+        params: State = {"channel": uri, "config": dict(asked.config)}
+        if asked.provider is not None:
+            params["provider"] = asked.provider
+        if asked.working_directory is not None:
+            params["workingDirectories"] = [asked.working_directory]
         session = await begin_session(
             self._service,
             params,
-            title=title,
-            message=self._message(prompt, request.model, request.owner),
-            facts={OWNER: request.owner, "startedBy": f"plugin:{plugin}"},
-            meta={OWNER_KEY: request.owner} if self._knows_users else None,
+            title=asked.title,
+            message=self._message(asked.prompt, asked.model, owner),
+            facts={OWNER: owner, "startedBy": f"plugin:{plugin}"},
+            meta={OWNER_KEY: owner} if self._knows_users else None,
         )
         return session.uri
 
@@ -165,24 +176,23 @@ class SessionStarts:
     async def start_chat(self, session: str, request: ChatRequest, plugin: str) -> str:
         """Start a chat of a session; its URI. Raises `RpcError`, and there is none then."""
         await self._quiet()
-        held = await self._held(session)
+        held = await self._held(checked_name("session", session))
         if held is None:
             raise session_not_found(session)
         owner = self._owner_of(held)
         self._check_may(owner, "chat:create")
-        title = _said("title", request.title)
-        prompt = _said("prompt", request.prompt)
-        if prompt is not None:
+        asked = checked_chat(request)
+        if asked.prompt is not None:
             failure = held.turn_refused(False)
             if failure is not None:
                 raise invalid_params(failure.message)
-        runs_on = self._runs_on(held, request)
+        runs_on = self._runs_on(held, asked)
         uri = mint_chat(held.uri, held.default_chat, self._world.ids())
         params: State = {"channel": held.uri, "chat": uri}
-        if title is not None:
-            params["title"] = title
-        model = None if request.model is None else {"id": request.model}
-        message = self._message(prompt, model, owner)
+        if asked.title is not None:
+            params["title"] = asked.title
+        model = None if asked.model is None else {"id": asked.model}
+        message = self._message(asked.prompt, model, owner)
         chat = await begin_chat(self._service, params, message=message, runs_on=runs_on)
         return chat.uri
 
@@ -212,12 +222,12 @@ class SessionStarts:
 
     async def session_kept(self, session: str) -> bool:
         """Whether this host keeps the session of a URI: one a backend alone has is not kept."""
-        entry = self._service.registry.named(session)
+        entry = self._service.registry.named(checked_name("session", session))
         return entry is not None and entry.conversation is None
 
     async def session_owner(self, session: str) -> str | None:
         """Whose a session is; None for one nobody has, and for one that is nobody's."""
-        held = self._service.find(session)
+        held = self._service.find(checked_name("session", session))
         return None if held is None else self._owner_of(held)
 
     def _owner_of(self, session: Session) -> str | None:
@@ -254,28 +264,7 @@ class SessionStarts:
             return None
         message: State = {"text": prompt, "origin": {"kind": "user"}}
         if model is not None:
-            message["model"] = dict(model)
+            message["model"] = model
         if owner is not None and self._knows_users:
             message["_meta"] = {SENDER_KEY: owner}
         return message
-
-
-def _said(name: str, words: str | None) -> str | None:
-    """A text as it is said; -32602 for one that is there and blank."""
-    if words is None:
-        return None
-    if not words.strip():
-        raise invalid_params(f"{name}: is blank; leave it out to have none")
-    return words.strip() if name == "title" else words
-
-
-def _as_uri(directory: str) -> str:
-    """A working directory given as a path or as a `file:` URI, as the URI. -32602 for neither."""
-    path = PurePosixPath(directory)
-    if path.is_absolute():
-        return path.as_uri()
-    if scheme(directory) != "file":
-        raise invalid_params(
-            f"workingDirectory: {directory!r} is no absolute path and no file: URI"
-        )
-    return directory

@@ -28,6 +28,7 @@ from ahpd.interfaces import (
 from ahpd.plugins.contribution import Contribution
 from ahpd.protocol import Action, State
 from ahpd.protocol.errors import NOT_FOUND, RpcError, invalid_params, method_not_found
+from ahpd.sessions.asked_for import checked_chat, checked_owner, checked_session
 
 #: What a connection answers to a request, or does about a notification: a value, an exception that
 #: is raised, or `answer(connection, params)`, which may be awaited.
@@ -198,8 +199,8 @@ class Asked:
     async def start_session(self, plugin: str, request: SessionRequest) -> str:
         """See `IPluginHost.start_session`."""
         self._called("start_session")
-        _check_said("title", request.title)
-        _check_said("prompt", request.prompt)
+        checked_owner(request)
+        checked_session(request)
         self.started.append(request)
         session = f"ahp-session:/started-{next(self._numbers)}"
         self.kept[session] = request.owner
@@ -210,7 +211,7 @@ class Asked:
         self._called("start_chat")
         if session not in self.kept:
             raise RpcError(-32001, f"Session not found: {session}")
-        _check_said("prompt", request.prompt)
+        checked_chat(request)
         self.chats.append((session, request))
         return f"ahp-chat:/started-{next(self._numbers)}"
 
@@ -299,8 +300,3 @@ class Asked:
     def spoken(self, scheme: str) -> RecordedChannel:
         """What was said on a channel, and who watches it."""
         return self.channels.setdefault(scheme, RecordedChannel(scheme))
-
-
-def _check_said(name: str, words: str | None) -> None:
-    if words is not None and not words.strip():
-        raise invalid_params(f"{name}: is blank; leave it out to have none")

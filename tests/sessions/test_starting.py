@@ -16,7 +16,7 @@ from ahpd.interfaces import (
 from ahpd.interfaces import SessionRequest as Request
 from ahpd.protocol import errors
 from ahpd.protocol.errors import RpcError
-from ahpd.sessions.starting import SessionStarts, begin_session
+from ahpd.sessions.starting import SessionStarts, begin_session, begin_turn
 from ahpd.testing.agents import ConversationsAgent, ScriptedAgent
 from ahpd.testing.failing_store import FailingStore
 
@@ -149,6 +149,84 @@ def test_what_a_client_would_be_refused_is_refused(host, starts, request_, words
     with pytest.raises(RpcError, match=words):
         start(host, starts, **request_)
     assert len(host.service) == 0
+
+
+HALF = "half a character"
+
+
+@pytest.mark.parametrize(
+    ("request_", "words"),
+    [
+        ({"prompt": "bad \ud800 text"}, f"prompt: .*{HALF}"),
+        ({"title": "t\ud800"}, f"title: .*{HALF}"),
+        ({"working_directory": "/srv/\ud800"}, f"workingDirectory: .*{HALF}"),
+        ({"working_directory": "file:///srv/\ud800"}, f"workingDirectory: .*{HALF}"),
+        ({"config": {"mode": "\ud800"}}, rf"config\.mode: .*{HALF}"),
+        ({"config": {"\ud800": 1}}, f"a key of config: .*{HALF}"),
+        ({"config": {"permissions": {"deny": ["\ud800"]}}}, r"config\.permissions\.deny\[0\]"),
+        ({"config": {"mode": object()}}, r"config\.mode: expected a JSON value"),
+        ({"config": [1]}, "config: expected an object, found a list"),
+        ({"model": {"id": "\ud800"}}, rf"model\.id: .*{HALF}"),
+        ({"model": {"x": 1}}, r"model\.id: expected a string"),
+        ({"model": "m1"}, "model: expected an object"),
+        ({"prompt": 5}, "prompt: expected a string, found a number"),
+        ({"title": 5}, "title: expected a string, found a number"),
+        ({"working_directory": 5}, "workingDirectory: expected a string, found a number"),
+        ({"provider": 5}, "provider: expected a string, found a number"),
+        ({"owner": ""}, "owner: found '', expected user:<id> or root:<host>"),
+        ({"owner": "bogus"}, "owner: found 'bogus'"),
+        ({"owner": "user:"}, "owner: found 'user:'"),
+        ({"owner": "team:ops"}, "owner: found 'team:ops'"),
+        ({"owner": 5}, "owner: expected a string, found a number"),
+        ({"owner": "user:\ud800"}, f"owner: .*{HALF}"),
+    ],
+)
+def test_a_field_that_cannot_be_said_or_read_is_refused_by_its_name(host, starts, request_, words):
+    with pytest.raises(RpcError, match=words) as refused:
+        start(host, starts, **{"prompt": "hi", **request_})
+    assert refused.value.code == errors.INVALID_PARAMS
+    refused.value.message.encode()
+    assert len(host.service) == 0
+    assert host.first.chats == []
+
+
+def test_a_session_is_started_with_a_request_and_nothing_else(host, starts):
+    with pytest.raises(RpcError, match="is started with a SessionRequest, found dict"):
+        host.wait(starts.start_session({"owner": "user:ada"}, "motion"))
+    assert len(host.service) == 0
+
+
+def test_a_folder_whose_name_is_no_utf_8_is_a_working_directory(host, starts):
+    uri = start(host, starts, working_directory="/srv/\udc80")
+    assert host.state(uri)["workingDirectories"] == ["file:///srv/%80"]
+
+
+def test_what_a_plugin_does_to_its_request_later_moves_nothing(host, starts):
+    rules = {"deny": ["bash"]}
+    uri = start(host, starts, config={"permissions": rules})
+    rules["deny"].clear()
+    assert host.state(uri)["config"]["values"]["permissions"] == {"deny": ["bash"]}
+
+
+def test_a_message_that_cannot_be_said_begins_no_turn(host):
+    session = host.session()
+    chat = host.service.find_chat(host.chat(session))
+    with pytest.raises(RpcError, match="message: cannot be said"):
+        begin_turn(chat, {"text": "\ud800", "origin": {"kind": "user"}})
+    assert not chat.runs
+    assert host.first.chats == []
+
+
+@pytest.mark.parametrize("session", [5, None, "ahp-session:/\ud800"])
+def test_what_names_no_session_is_refused_in_words(host, starts, session):
+    for call in (
+        starts.session_kept(session),
+        starts.session_owner(session),
+        starts.start_chat(session, ChatRequest(), "motion"),
+    ):
+        with pytest.raises(RpcError, match="session: expected a") as refused:
+            host.wait(call)
+        assert refused.value.code == errors.INVALID_PARAMS
 
 
 class FailsOnce(FailingStore):
@@ -328,6 +406,14 @@ def test_the_defaults_of_the_other_backend_are_filled_in(host, starts, session):
         ({"provider": "other", "config": {"mode": "act"}}, "config.mode: is no key of agent other"),
         ({"prompt": " "}, "prompt: is blank"),
         ({"title": ""}, "title: is blank"),
+        ({"prompt": "bad \ud800 text"}, f"prompt: .*{HALF}"),
+        ({"title": "\ud800"}, f"title: .*{HALF}"),
+        ({"title": 5}, "title: expected a string, found a number"),
+        ({"model": {"id": "m"}, "prompt": "x"}, "model: expected a string, found an object"),
+        ({"model": " ", "prompt": "x"}, "model: is blank"),
+        ({"config": {"mode": "\ud800"}}, rf"config\.mode: .*{HALF}"),
+        ({"config": 5}, "config: expected an object, found a number"),
+        ({"provider": 5}, "provider: expected a string"),
     ],
 )
 def test_what_the_backend_refuses_makes_no_chat(host, starts, session, request_, words):

@@ -1,0 +1,71 @@
+"""What others hand this host as JSON inside of the process, held to what JSON and UTF-8 can carry.
+
+What comes over a wire is both already. What a plugin passes is neither until it was looked at: half
+of a surrogate pair is a Python text and no UTF-8, and what cannot be encoded can be neither said
+nor kept.
+"""
+
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any, Final
+
+from ahpd.protocol.check import ShapeError
+from ahpd.protocol.validators import described
+
+#: How deep a value may nest, itself counted.
+DEEPEST: Final = 64
+#: The longest whole number, in bits: readers bound what they make of digits.
+_LONGEST_NUMBER: Final = 8192
+
+
+def checked_text(value: Any, at: str) -> str:
+    """`value` where it is a text that UTF-8 can carry. Raises `ShapeError`."""
+    if not isinstance(value, str):
+        raise ShapeError(at, described(value), "a string")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ShapeError(at, "half a character (a lone surrogate)", "a text") from None
+    return value
+
+
+def json_copy(value: Any, at: str, depth: int = 1) -> Any:
+    """A copy of a JSON value, of dicts and lists. Raises `ShapeError` for what cannot be sent,
+    naming the place in it; `at` names the value itself."""
+    if isinstance(value, str):
+        return checked_text(value, at)
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int) and value.bit_length() <= _LONGEST_NUMBER:
+        return value
+    if isinstance(value, float) and isfinite(value):
+        return value
+    if isinstance(value, Mapping | list | tuple):
+        if depth > DEEPEST:
+            raise ShapeError(at, f"more than {DEEPEST} levels", "less nesting")
+        if not isinstance(value, Mapping):
+            return [
+                json_copy(held, f"{at}[{index}]", depth + 1) for index, held in enumerate(value)
+            ]
+        return {
+            checked_text(key, f"a key of {at}"): json_copy(held, f"{at}.{key}", depth + 1)
+            for key, held in value.items()
+        }
+    raise ShapeError(at, described(value), "a JSON value")
+
+
+def object_copy(value: Any, at: str) -> dict[str, Any]:
+    """A copy of a JSON object. Raises `ShapeError`."""
+    if not isinstance(value, Mapping):
+        raise ShapeError(at, described(value), "an object")
+    copied: dict[str, Any] = json_copy(value, at)
+    return copied
+
+
+def misfit(value: Any, at: str) -> str | None:
+    """What keeps a value from being sent, with its place; None where nothing does."""
+    try:
+        json_copy(value, at)
+    except ShapeError as wrong:
+        return str(wrong)
+    return None
