@@ -24,6 +24,8 @@ from ahpd.interfaces import (
 )
 from ahpd.plugins.copies import object_copy
 from ahpd.protocol import State
+from ahpd.protocol.check import ShapeError
+from ahpd.protocol.json_values import checked_text, misfit
 from ahpd.sessions.asked_for import checked_name
 from ahpd.sessions.session_meta import SessionMeta
 from ahpd.sessions.starting import SessionStarts
@@ -84,7 +86,7 @@ class PluginCalls:
 
     async def record_usage(self, entry: State) -> None:
         """See `HostSide.record_usage`."""
-        kept = object_copy(entry, "the usage entry")
+        kept = sendable(entry, "the usage entry")
         if self.usage is not None:
             await self.usage.record(kept)
 
@@ -97,7 +99,8 @@ class PluginCalls:
         owner: str | None,
     ) -> None:
         """See `HostSide.fire_trigger`."""
-        told = object_copy(data, "the data of fire_trigger")
+        told = sendable(data, "the data of fire_trigger")
+        check_names("fire_trigger", type=type, event=event, owner=owner)
         self.triggers.check_fire(plugin, type, event)
         if self.automations is None:
             log.debug(
@@ -114,9 +117,10 @@ class PluginCalls:
         self, plugin: str, automation: str, data: Mapping[str, Any], owner: str | None
     ) -> None:
         """See `HostSide.run_automation`."""
-        told = object_copy(data, "the data of run_automation")
+        told = sendable(data, "the data of run_automation")
         if not isinstance(automation, str):
             raise PluginError(f"run_automation: {automation!r} is neither an id nor a URI")
+        check_names("run_automation", automation=automation, owner=owner)
         identifier = automation.removeprefix("ahp-automation:/")
         shown = " ".join(identifier.split())[:200]
         if self.automations is None:
@@ -132,6 +136,26 @@ class PluginCalls:
     def channel(self, plugin: str, scheme: str) -> IChannelHandle | None:
         """See `HostSide.channel`."""
         return self.extensions.handle_of(plugin, scheme)
+
+
+def sendable(value: Any, what: str) -> dict[str, Any]:
+    """A copy of a JSON object. Raises `PluginError` for what is none, or cannot be sent."""
+    copied = object_copy(value, what)
+    found = misfit(copied, what)
+    if found is not None:
+        raise PluginError(found)
+    return copied
+
+
+def check_names(call: str, *, owner: str | None, **names: str) -> None:
+    """The names a call is made with are texts. Raises `PluginError`."""
+    if owner is not None:
+        names["owner"] = owner
+    try:
+        for name, value in names.items():
+            checked_text(value, name)
+    except ShapeError as wrong:
+        raise PluginError(f"{call}: {wrong}") from None
 
 
 async def _asked(call: Callable[[], Any]) -> None:

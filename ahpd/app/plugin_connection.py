@@ -5,6 +5,7 @@ its entry. Source: PLUGINS.txt, "A plugin is a client of its own host".
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from twisted.application.service import Service
@@ -23,10 +24,11 @@ from ahpd.interfaces import (
     Reader,
 )
 from ahpd.protocol import State
-from ahpd.protocol.errors import INTERNAL_ERROR, RpcError, method_not_found
+from ahpd.protocol.errors import INTERNAL_ERROR, RpcError, invalid_params, method_not_found
+from ahpd.protocol.json_values import misfit
 from ahpd.transports.memory import pair
 from ahpd.wire import jsonrpc
-from ahpd.wire.codec import decode
+from ahpd.wire.codec import Frame, decode
 
 log = Logger(namespace="ahpd.plugin")
 
@@ -53,13 +55,15 @@ class PluginConnection:
     # -- what the plugin does ----------------------------------------------------------
 
     async def request(self, method: str, params: State) -> Any:
-        """See `IConnectionToHost.request`. Raises `ClientGone` once the connection is over."""
+        """See `IConnectionToHost.request`. Raises `ClientGone` once the connection is over, and
+        `RpcError` -32602 for what cannot be sent."""
         if self._over:
             raise ClientGone("The connection to this host is closed")
         self._last += 1
         identifier, waiting = self._last, Deferred[Any]()
+        frame = _framed(partial(jsonrpc.request, identifier, method), params)
         self._asked[identifier] = waiting
-        self._connection.send(jsonrpc.request(identifier, method, params))
+        self._connection.send(frame)
         try:
             return await waiting
         finally:
@@ -68,7 +72,7 @@ class PluginConnection:
     def notify(self, method: str, params: State) -> None:
         """See `IConnectionToHost.notify`."""
         if not self._over:
-            self._connection.send(jsonrpc.notification(method, params))
+            self._connection.send(_framed(partial(jsonrpc.notification, method), params))
 
     def on_message(self, handler: Callable[[State], object]) -> None:
         """See `IConnectionToHost.on_message`."""
@@ -122,6 +126,14 @@ class PluginConnection:
                 response.error.get("data"),
             )
         )
+
+
+def _framed(message: Callable[[State], Frame], params: State) -> Frame:
+    """A message with its params. Raises `RpcError` -32602 for what cannot be sent."""
+    try:
+        return message(params)
+    except Exception as wrong:
+        raise invalid_params(misfit(params, "params") or f"it cannot be sent: {wrong}") from None
 
 
 class PluginConnections(Service):

@@ -11,6 +11,7 @@ from ahpd.channels.store import ChannelStore
 from ahpd.interfaces import ToolCallContext
 from ahpd.protocol import Action, State
 from ahpd.protocol.check import check_strict
+from ahpd.protocol.json_values import json_copy
 from ahpd.protocol.shapes.chat_actions import ChatToolCallContentChangedAction
 
 
@@ -37,7 +38,7 @@ class ProducedContent:
                 "type": "chat/toolCallContentChanged",
                 "turnId": "",
                 "toolCallId": context.tool_call_id,
-                "content": [dict(block) for block in content],
+                "content": json_copy(list(content), "what a call produced"),
             }
             check_strict(action, ChatToolCallContentChangedAction, "what a call produced")
             turn = None if chat is None else chat.state.get("activeTurn")

@@ -10,13 +10,15 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from ahpd.protocol import State
+from ahpd.protocol.check import ShapeError
 from ahpd.protocol.errors import invalid_params
+from ahpd.protocol.json_values import checked_text
 
 _REQUIRED: Final = ("instanceId", "extensionId", "canvasId")
 _TEXTS: Final = ("extensionName", "title", "status")
 _URL: Final = "url"
 _URL_RULE: Final = "url: is no absolute http or https URL with a host"
-_UNSEEN: Final = re.compile(r"[\x00-\x20\x7f\\]")
+_UNSEEN: Final = re.compile(r"[\x00-\x20\x7f\\\ud800-\udfff]")
 
 
 def checked(claim: Mapping[str, Any]) -> State:
@@ -32,9 +34,20 @@ def checked(claim: Mapping[str, Any]) -> State:
     for name in _TEXTS:
         if name in claim and not isinstance(claim[name], str):
             raise invalid_params(f"{name}: is to be a text")
+    for name in (*_REQUIRED, *_TEXTS):
+        if name in claim:
+            sayable(name, claim[name])
     if _URL in claim and not _is_page(claim[_URL]):
         raise invalid_params(_URL_RULE)
     return dict(claim)
+
+
+def sayable(name: str, text: Any) -> str:
+    """`text` where it is one that can be said. Raises `RpcError` -32602 naming it."""
+    try:
+        return checked_text(text, name)
+    except ShapeError as wrong:
+        raise invalid_params(str(wrong)) from None
 
 
 def _is_page(url: Any) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 from twisted.application.service import Service
 
-from ahpd.canvases.claims import checked
+from ahpd.canvases.claims import checked, sayable
 from ahpd.channels.store import ChannelStore
 from ahpd.protocol import Action, State
 from ahpd.protocol.errors import NOT_FOUND, RpcError, invalid_params
@@ -55,7 +55,7 @@ class Canvases(Service):
         """Show a canvas on a chat, or draw an open one again; its channel. Raises `RpcError`."""
         self._check_enabled()
         claim = checked(state)
-        uri = await self._reached(chat)
+        uri = await self._reached(sayable("chat", chat))
         if uri is None:
             session = session_of_chat(chat) or chat
             raise invalid_params(f"Canvas operation targeted a chat outside session '{session}'")
@@ -75,7 +75,7 @@ class Canvases(Service):
     def update(self, plugin: str, canvas: str, state: Mapping[str, Any]) -> None:
         """Replace the state of a canvas, whole. Raises `RpcError`, -32008 for one that is gone."""
         self._check_enabled()
-        held = self._held.get(canvas)
+        held = self._held.get(sayable("canvas", canvas))
         if held is None:
             raise RpcError(NOT_FOUND, f"Canvas is no longer available: {canvas}")
         self._check_owner(held, plugin)
@@ -90,7 +90,7 @@ class Canvases(Service):
     def close(self, plugin: str, canvas: str) -> None:
         """Take a canvas off its chat; one that is gone is no error. Raises `RpcError`."""
         self._check_enabled()
-        held = self._held.get(canvas)
+        held = self._held.get(sayable("canvas", canvas))
         if held is not None:
             self._check_owner(held, plugin)
             self._take_off([held])

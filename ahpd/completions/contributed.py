@@ -17,6 +17,7 @@ from ahpd.completions.config import LONGEST_SEED, with_values
 from ahpd.interfaces import ConfigQuery, Owned
 from ahpd.protocol import State
 from ahpd.protocol.check import ShapeError, check
+from ahpd.protocol.json_values import object_copy
 from ahpd.protocol.shapes.config import SessionConfigValueItem
 from ahpd.protocol.text import plain
 
@@ -98,7 +99,8 @@ _SEEDED: Final[State] = {"enum": []}
 def _item(row: Any, at: str) -> State:
     """A value as it is sent. Raises `ShapeError` for what is none."""
     check(row, SessionConfigValueItem, at=at)
-    return {name: row[name] for name in ("value", "label", "description") if name in row}
+    shown = {name: row[name] for name in ("value", "label", "description") if name in row}
+    return object_copy(shown, at)
 
 
 async def _finished(answer: Any) -> Any:

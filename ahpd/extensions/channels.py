@@ -31,6 +31,7 @@ from ahpd.interfaces import (
 from ahpd.interfaces.extensions import RAISED
 from ahpd.protocol import Action, State
 from ahpd.protocol.errors import RpcError, internal_error
+from ahpd.protocol.json_values import checked_text, misfit
 from ahpd.wire.codec import Encoded, decode, encode
 
 log = Logger()
@@ -122,7 +123,7 @@ class ServedChannel:
         name = on_scheme(uri, self.scheme) if isinstance(uri, str) else None
         if name is None:
             raise ValueError(f"{self.scheme}: {str(uri)[:200]!r} is no URI of this scheme")
-        return name
+        return checked_text(name, f"{self.scheme}: the URI")
 
     def _checked(self, action: Action) -> Action:
         """A copy of `action`, which whoever published it may go on changing."""
@@ -134,7 +135,8 @@ class ServedChannel:
         try:
             copy: Action = decode(encode(action))
         except Exception as wrong:
-            raise ValueError(f"{self.scheme}: {kind} is no JSON: {wrong}") from None
+            found = misfit(action, "action") or wrong
+            raise ValueError(f"{self.scheme}: {kind!a} is no JSON: {found}") from None
         return copy
 
     # -- a subscribe ------------------------------------------------------------------
@@ -221,7 +223,7 @@ class ServedChannel:
     def _taken(self, name: str, collector: Collector, seq: int, state: Any) -> Taken:
         if not isinstance(state, Mapping):
             raise TypeError(f"the state of {name} is {type(state).__name__}, and no object")
-        return Taken(name, Encoded(encode(state)), seq, self._store, collector)
+        return Taken(name, Encoded(_encoded(state, name)), seq, self._store, collector)
 
     def _unread(self, name: str, collector: Collector, error: BaseException) -> RpcError:
         """How a channel that could not be read is refused; called where that is handled."""
@@ -270,3 +272,11 @@ class ServedChannel:
             await answer
         except RAISED:
             log.failure("{scheme}: what follows who watches it failed", scheme=self.scheme)
+
+
+def _encoded(state: Mapping[str, Any], name: str) -> bytes:
+    try:
+        return encode(state)
+    except Exception as wrong:
+        found = misfit(state, "state") or wrong
+        raise ValueError(f"the state of {name} is no JSON: {found}") from None

@@ -15,6 +15,7 @@ from ahpd.extensions.callers import Callers
 from ahpd.interfaces import Caller, IClientConnection, Method
 from ahpd.interfaces.extensions import RAISED
 from ahpd.protocol.errors import RpcError, internal_error
+from ahpd.protocol.json_values import misfit
 from ahpd.wire.codec import Encoded, encode
 
 log = Logger()
@@ -90,7 +91,8 @@ class ServedMethod:
         try:
             return Encoded(encode(result))
         except Exception as wrong:
-            raise TypeError(f"its result is no JSON: {wrong}") from None
+            found = misfit(result, "result") or wrong
+            raise TypeError(f"its result is no JSON: {found}") from None
 
     def _refused(self, caller: Caller, error: BaseException) -> RpcError:
         """`authorize` raised; called where that is handled."""

@@ -15,6 +15,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from ahpd.interfaces import Owned, PreambleAsk
+from ahpd.protocol.json_values import checked_text
 from ahpd.protocol.read_only import read_only
 from ahpd.protocol.text import plain
 from ahpd.sessions.chat_creation import ChatCreation, Planned
@@ -67,8 +68,10 @@ class Preambles:
                 answer = await Deferred.fromCoroutine(_finished(answer)).addTimeout(
                     LONGEST, self._clock
                 )
-            if answer is None or isinstance(answer, str):
-                return answer
+            if answer is None:
+                return None
+            if isinstance(answer, str):
+                return checked_text(answer, "its answer")
             words = f"it answered {type(answer).__name__}, and a text or None is expected"
         except TookTooLong:
             words = f"no answer in {LONGEST:g} s"

@@ -13,6 +13,7 @@ from typing import Any
 import attrs
 from zope.interface import implementer
 
+from ahpd.app.plugin_calls import check_names, sendable
 from ahpd.canvases.claims import checked
 from ahpd.interfaces import (
     Caller,
@@ -28,6 +29,7 @@ from ahpd.interfaces import (
 from ahpd.plugins.contribution import Contribution
 from ahpd.protocol import Action, State
 from ahpd.protocol.errors import NOT_FOUND, RpcError, invalid_params, method_not_found
+from ahpd.protocol.json_values import misfit, object_copy
 from ahpd.sessions.asked_for import checked_chat, checked_owner, checked_session
 
 #: What a connection answers to a request, or does about a notification: a value, an exception that
@@ -77,7 +79,8 @@ class RecordedChannel:
         kind = action.get("type") if isinstance(action, Mapping) else None
         if not isinstance(kind, str) or not kind.startswith(f"{self.scheme}/"):
             raise ValueError(f"{self.scheme}: {kind!r} is no action of this channel")
-        self.published.append(Published(uri=uri, action=dict(action), visible=visible, to=to))
+        copy = object_copy(action, f"{self.scheme}: action")
+        self.published.append(Published(uri=uri, action=copy, visible=visible, to=to))
 
     def subscribers(self, uri: str) -> Sequence[Watching]:
         """See `IChannelHandle.subscribers`."""
@@ -119,6 +122,7 @@ class RecordedConnection:
         """See `IConnectionToHost.request`."""
         if self.closed:
             raise ClientGone("The connection to this host is closed")
+        _check_sent(params)
         self.sent.append((method, params))
         if method not in self._answers:
             raise method_not_found(method)
@@ -128,6 +132,7 @@ class RecordedConnection:
     def notify(self, method: str, params: State) -> None:
         """See `IConnectionToHost.notify`."""
         if not self.closed:
+            _check_sent(params)
             self.sent.append((method, params))
             if method in self._answers:
                 self._answer(method, params)
@@ -269,7 +274,7 @@ class Asked:
     async def record_usage(self, entry: State) -> None:
         """See `IPluginHost.record_usage`."""
         self._called("record_usage")
-        self.usage.append(entry)
+        self.usage.append(sendable(entry, "the usage entry"))
 
     def fire_trigger(
         self,
@@ -281,17 +286,21 @@ class Asked:
     ) -> None:
         """See `IPluginHost.fire_trigger`."""
         self._called("fire_trigger")
+        told = sendable(data, "the data of fire_trigger")
+        check_names("fire_trigger", type=type, event=event, owner=owner)
         declared = self.contribution.trigger_types.get(type)
         if declared is None or event not in {one["id"] for one in declared.events}:
             raise PluginError(f"fire_trigger: {plugin} has no trigger type {type} with a {event}")
-        self.fired.append((type, event, dict(data), owner))
+        self.fired.append((type, event, told, owner))
 
     def run_automation(
         self, plugin: str, automation: str, data: Mapping[str, Any], owner: str | None
     ) -> None:
         """See `IPluginHost.run_automation`."""
         self._called("run_automation")
-        self.automations.append((automation, dict(data), owner))
+        told = sendable(data, "the data of run_automation")
+        check_names("run_automation", automation=automation, owner=owner)
+        self.automations.append((automation, told, owner))
 
     def channel(self, plugin: str, scheme: str) -> IChannelHandle | None:
         """What the plugin's channel is spoken on; None for one it did not register."""
@@ -300,3 +309,9 @@ class Asked:
     def spoken(self, scheme: str) -> RecordedChannel:
         """What was said on a channel, and who watches it."""
         return self.channels.setdefault(scheme, RecordedChannel(scheme))
+
+
+def _check_sent(params: State) -> None:
+    found = misfit(params, "params")
+    if found is not None:
+        raise invalid_params(found)

@@ -11,6 +11,7 @@ from typing import Any, Final
 import attrs
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import Logger
+from twisted.web.http_headers import Headers
 from twisted.web.iweb import IRequest
 from twisted.web.resource import IResource
 
@@ -21,6 +22,9 @@ from ahpd.transports.http import Router, not_found
 log = Logger()
 
 PREFIX: Final = "/plugins"
+#: The statuses of a whole answer; what is below says that one is still to come.
+_FIRST_STATUS: Final = 200
+_LAST_STATUS: Final = 599
 
 
 @attrs.define(eq=False, repr=False)
@@ -89,14 +93,30 @@ def _asked(plugin: str, handler: RouteHandler, served: _Served) -> Any:
 async def _answered(plugin: str, handler: RouteHandler, request: IRequest) -> Response:
     try:
         answer = await handler(request_of(request))
-        if not isinstance(answer, Response):
-            raise TypeError(f"a handler answers a Response, found {type(answer).__name__}")
+        _check_answer(answer)
     except CancelledError:
         raise
     except RAISED:
         log.failure("plugin {plugin}: its route failed", plugin=plugin)
         return text_response(500, "the plugin that serves this failed")
     return answer
+
+
+def _check_answer(answer: Any) -> None:
+    """Raises `TypeError` and `ValueError` for what cannot be sent, naming the part of it."""
+    if not isinstance(answer, Response):
+        raise TypeError(f"a handler answers a Response, found {type(answer).__name__}")
+    if not isinstance(answer.status, int) or not _FIRST_STATUS <= answer.status <= _LAST_STATUS:
+        raise ValueError(f"the status of its response is {answer.status!r}")
+    if not isinstance(answer.body, bytes):
+        raise TypeError(f"the body of its response is {type(answer.body).__name__}, not bytes")
+    sent = Headers()
+    for header in answer.headers:
+        try:
+            name, value = header
+            sent.addRawHeader(name, value)
+        except Exception as wrong:
+            raise ValueError(f"the header {header!a} of its response: {wrong}") from None
 
 
 def request_of(request: Any) -> Request:

@@ -131,6 +131,32 @@ def test_an_update_replaces_the_whole_state(host, kit):
         kit.update(canvas, instanceId="other")
 
 
+@pytest.mark.parametrize(
+    "name", ["instanceId", "extensionId", "canvasId", "extensionName", "title", "status", "url"]
+)
+def test_a_text_that_cannot_be_said_is_refused_by_its_name_and_nothing_is_drawn(host, kit, name):
+    half = f"{BOARD.get(name, 'a')}\ud800"
+    with pytest.raises(RpcError, match=f"{name}: ") as refused:
+        kit.open(C2, **{name: half})
+    assert refused.value.code == errors.INVALID_PARAMS
+    assert kit.listed(C2) == []
+    canvas = kit.open(C2)
+    with pytest.raises(RpcError, match=f"{name}: "):
+        kit.update(canvas, **{name: half})
+    assert host.state(canvas) == BOARD
+    assert kit.open(C2, status="saving") == canvas
+
+
+@pytest.mark.parametrize("uri", [5, None, ["a"], "ahp-chat:/\ud800"])
+def test_what_names_no_chat_and_no_canvas_is_refused_in_words(kit, uri):
+    with pytest.raises(RpcError, match="chat: expected a"):
+        kit.open(uri)
+    with pytest.raises(RpcError, match="canvas: expected a"):
+        kit.update(uri)
+    with pytest.raises(RpcError, match="canvas: expected a"):
+        kit.canvases.close("acme", uri)
+
+
 def test_a_plugin_that_changes_what_it_claimed_changes_nothing(host, kit):
     claim = dict(BOARD)
     canvas = host.wait(kit.canvases.open("acme", C2, claim))

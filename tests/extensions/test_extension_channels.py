@@ -379,12 +379,31 @@ def test_a_visible_that_has_to_be_awaited_shows_nothing(rig, handle, caught_fail
         (URI, {"type": "x-notes/added", "note": object()}),
         ("x-other://", {"type": "x-notes/added"}),
         (None, {"type": "x-notes/added"}),
+        (f"{URI}\ud800", {"type": "x-notes/added"}),
+        (URI, {"type": "x-notes/\ud800"}),
     ],
 )
 def test_what_may_not_be_published_raises_at_the_publisher(rig, handle, uri, action):
     with pytest.raises(ValueError, match="x-notes"):
         handle.publish(uri, action)
     assert rig.store.server_seq == 0
+
+
+@pytest.mark.parametrize("narrowed", [{}, {"to": "root"}])
+def test_what_in_an_action_cannot_be_said_is_named_at_the_publisher(rig, handle, narrowed):
+    action = {"type": "x-notes/added", "note": {"tags": ["a", "\ud800"]}}
+    with pytest.raises(ValueError, match=r"action\.note\.tags\[1\]: .*half a character"):
+        handle.publish(URI, action, **narrowed)
+    assert rig.store.server_seq == 0
+
+
+@pytest.mark.logs_failures
+def test_what_in_a_state_cannot_be_said_is_named_in_the_log(rig, notes, caught_failures):
+    state = {"notes": [{"text": "\ud800"}]}
+    rig.extensions.add_channel("x-notes", channel(notes, grant="", snapshot=lambda *_: state))
+    assert rig.client("ada").refused("subscribe", channel=URI)["code"] == -32603
+    [failure] = caught_failures(ValueError)
+    assert "state.notes[0].text: expected a text, found half a character" in str(failure)
 
 
 def test_what_was_published_is_the_hosts_own_copy(rig, handle):

@@ -148,6 +148,14 @@ def test_a_result_that_is_no_json_is_an_error_of_the_command(rig, caught_failure
     assert len(caught_failures(TypeError)) == 1
 
 
+@pytest.mark.logs_failures
+def test_what_in_a_result_cannot_be_said_is_named_in_the_log(rig, caught_failures):
+    put(rig, handle=lambda params, caller: {"rows": [{"title": "\ud800"}]})
+    assert rig.client("ada").refused(NAME)["code"] == -32603
+    [failure] = caught_failures(TypeError)
+    assert "result.rows[0].title: expected a text, found half a character" in str(failure)
+
+
 def test_the_table_is_live_for_connections_that_are_open(rig):
     client = rig.client("ada")
     assert client.refused(NAME)["code"] == -32601

@@ -285,6 +285,20 @@ def test_a_stop_closes_them_ahead_of_the_closers_and_no_more_are_opened(hosted):
     assert waiting == [ClientGone]
 
 
+def test_what_it_cannot_send_is_refused_by_its_place_and_the_connection_goes_on(hosted):
+    asking = Asking(hosted)
+    connection = asking.hello()
+    wrong = {"channel": S1, "config": {"mode": "\ud800"}}
+    code, words = fails(asking, connection.request("createSession", wrong))
+    assert (code, words[:19]) == (-32602, "params.config.mode:")
+    assert fails(asking, connection.request("x-\ud800", {"channel": ROOT}))[0] == -32602
+    with pytest.raises(RpcError, match=r"params\.config\.mode: .*half a character"):
+        connection.notify("dispatchAction", wrong)
+    assert asking.run(connection.request("listSessions", {"channel": ROOT}))["items"] == []
+    connection.close()
+    asking.memory.settle()
+
+
 # -- a session for an owner ---------------------------------------------------------------------------
 
 
@@ -497,6 +511,14 @@ def test_a_host_without_a_usage_store_keeps_nothing_and_does_not_fail(hosted):
         asking.run(asking.host.record_usage({"kind": object()}))
 
 
+def test_an_entry_that_cannot_be_kept_is_refused_by_its_place(hosted):
+    ledger = Ledger()
+    asking = Asking(hosted, register=lambda host: host.register_usage(ledger))
+    with pytest.raises(PluginError, match=r"the usage entry\.model.*"):
+        asking.run(asking.host.record_usage({**ENTRY, "model": "\ud800"}))
+    assert ledger.kept == []
+
+
 def test_an_entry_is_kept_as_it_was_and_a_store_that_refuses_raises_at_the_caller(hosted):
     ledger = Ledger()
     asking = Asking(hosted, register=lambda host: host.register_usage(ledger))
@@ -577,6 +599,26 @@ def test_a_type_or_an_event_that_is_not_its_own_throws(hosted, store):
         asking.host.fire_trigger("deploy", "done")
     with pytest.raises(PluginError, match=r"the data of fire_trigger\.a is no JSON"):
         asking.host.fire_trigger("deploy", "failed", {"a": object()})
+
+
+def test_what_cannot_be_said_of_an_event_or_of_an_automation_throws(hosted):
+    store = Automations()
+    asking = firing(hosted, store)
+    half = "\ud800"
+    for arguments in (
+        ("deploy", "failed", {"a": half}),
+        ("deploy", "failed", {}, half),
+        ("deploy", "failed", {}, 5),
+        (["deploy"], "failed"),
+        ("deploy", ["failed"]),
+    ):
+        with pytest.raises(PluginError, match="fire_trigger"):
+            asking.host.fire_trigger(*arguments)
+    for arguments in ((half,), ("nightly", {"a": half}), ("nightly", {}, half), ("nightly", {}, 5)):
+        with pytest.raises(PluginError, match="run_automation"):
+            asking.host.run_automation(*arguments)
+    asking.memory.settle()
+    assert (store.fired, store.ran) == ([], [])
 
 
 def test_a_name_that_was_lost_is_not_a_name_it_may_fire_until_it_has_it(hosted):

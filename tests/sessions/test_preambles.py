@@ -121,7 +121,7 @@ def test_a_chat_a_tool_opens_is_asked_about(host):
     assert told(host) == "You are brief."
 
 
-@pytest.mark.parametrize("answer", [3, {"text": "x"}])
+@pytest.mark.parametrize("answer", [3, {"text": "x"}, "half a character \ud800"])
 def test_one_that_raises_or_answers_no_text_is_logged_and_the_chat_opens(host, log_lines, answer):
     def fails(ask):
         raise ValueError("no words")

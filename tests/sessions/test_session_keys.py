@@ -152,7 +152,10 @@ def test_what_a_row_has_beside_its_fields_is_not_sent(host, form):
     assert items == [{"value": "computer://den", "label": "den"}]
 
 
-@pytest.mark.parametrize("answer", [None, 3, [{"label": "no value"}], ["box"]])
+@pytest.mark.parametrize(
+    "answer",
+    [None, 3, [{"label": "no value"}], ["box"], [{"value": "a", "label": "half \ud800"}]],
+)
 def test_an_answer_that_is_no_list_of_rows_is_an_empty_picker(host, form, log_lines, answer):
     host.service.keys.contributed(key(completer=lambda ask: answer))
     assert form.values(property="computer") == []

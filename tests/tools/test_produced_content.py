@@ -71,8 +71,9 @@ def test_a_call_nobody_shows_and_one_that_is_over_have_none(producing):
 
 
 @pytest.mark.logs_failures
-def test_what_is_no_content_is_refused_where_it_is_said(producing):
-    producing.parts = [[{"type": "text"}]]
+@pytest.mark.parametrize("part", [{"type": "text"}, {"type": "text", "text": "\ud800"}])
+def test_what_is_no_content_is_refused_where_it_is_said(producing, part):
+    producing.parts = [[part]]
     assert not called(producing)["success"]
     assert contents(producing) == []
 

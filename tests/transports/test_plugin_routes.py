@@ -121,6 +121,30 @@ async def test_an_answer_that_is_no_response_is_a_500(routed, kit):
     assert status(await host.answer(kit.request(b"/plugins/webhooks/x"))) == 500
 
 
+@pytest.mark.logs_failures
+@pytest.mark.parametrize(
+    "response",
+    [
+        Response(200, b"", (("X-Title", "\ud800"),)),
+        Response(200, b"", (("X Title", "a"),)),
+        Response(200, b"", (("X-Title", 5),)),
+        Response(200, b"", ("X-Title",)),
+        Response(200, "a text"),
+        Response("200"),
+        Response(99),
+    ],
+)
+@pytest_twisted.ensureDeferred
+async def test_a_response_that_cannot_be_sent_is_a_500_at_once(routed, kit, response):
+    async def wrong(request):
+        return response
+
+    host, _ = await routed(webhooks=wrong)
+    answer = await host.answer(kit.request(b"/plugins/webhooks/x"))
+    assert status(answer) == 500
+    assert body(answer) == b"the plugin that serves this failed\n"
+
+
 @pytest_twisted.ensureDeferred
 async def test_a_resource_serves_what_is_under_its_prefix(routed, kit):
     class Page(Resource):

@@ -74,8 +74,10 @@ async def test_each_chat_has_a_page_of_its_own(host):
 @ensureDeferred
 async def test_what_a_model_wrote_is_text_and_nothing_else(host):
     await started(host)
-    wicked = "<script src=https://example.org/x.js></script>\"'&\ud800"
-    await host.run_tool("canvas_show", {"title": f"</title>{wicked}", "text": f"</pre>{wicked}"})
+    wicked = "<script src=https://example.org/x.js></script>\"'&"
+    await host.run_tool(
+        "canvas_show", {"title": f"</title>{wicked}", "text": f"</pre>{wicked}\ud800"}
+    )
     answer = await load(host, the_canvas(host)[1])
     body = answer.body.decode()
     assert "<script" not in body
