@@ -4,31 +4,28 @@ A session's configuration names them in its key `connectors`, and the port `Bind
 while it runs. Source: PLUGINS.txt, "An action offered as a tool".
 """
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from twisted.logger import Logger
 
-from ahpd.extensions.names import is_slug
+from ahpd.protocol.connector_aliases import KEY, aliases_in, wrong_aliases
+from ahpd.protocol.errors import shortened
 
 log = Logger()
 
-#: The key of a session's configuration: an object of URIs by alias.
-KEY: Final = "connectors"
-_URI: Final = re.compile(r"connectors://([a-z][a-z0-9-]{0,39})/([a-z][a-z0-9-]{0,39})/?")
+#: What is wrong with what the port names is logged so many times at most.
+_MOST_COMPLAINTS: Final = 100
 
 
 def bound_in(found: Any, adapter: str) -> dict[str, str]:
     """The connectors of one adapter that `found` names: their ids by alias. What is no alias or
     no URI of a connector is passed over."""
-    bound: dict[str, str] = {}
-    if isinstance(found, Mapping):
-        for alias, uri in found.items():
-            match = _URI.fullmatch(uri) if isinstance(uri, str) else None
-            if match is not None and match[1] == adapter and is_slug(alias):
-                bound[alias] = match[2]
-    return bound
+    return {
+        alias: identifier
+        for alias, (named, identifier) in aliases_in(found).items()
+        if named == adapter
+    }
 
 
 class SessionBindings:
@@ -36,6 +33,7 @@ class SessionBindings:
 
     def __init__(self, live: Callable[[str], Mapping[str, str]] | None) -> None:
         self._live = live
+        self._complained: set[tuple[str, str]] = set()
 
     def of(self, session: str, config: Mapping[str, Any], adapter: str) -> dict[str, str]:
         """What a session binds of an adapter: ids by alias. What its own configuration says
@@ -44,6 +42,8 @@ class SessionBindings:
         if self._live is not None:
             try:
                 found = self._live(session)
+                if found is not None:
+                    self._check(session, found)
             except Exception as failed:
                 log.error(
                     "the connectors of {session} are not told: {kind}",
@@ -51,3 +51,13 @@ class SessionBindings:
                     kind=type(failed).__name__,
                 )
         return {**bound_in(found, adapter), **bound_in(config.get(KEY), adapter)}
+
+    def _check(self, session: str, found: Any) -> None:
+        """Log what the port names wrongly, once for each session."""
+        words = shortened("; ".join(wrong_aliases(found)))
+        complaint = (session, words)
+        if not words or complaint in self._complained:
+            return
+        if len(self._complained) < _MOST_COMPLAINTS:
+            self._complained.add(complaint)
+            log.warn("the connectors of {session}: {words}", session=session, words=words)

@@ -3,7 +3,8 @@
 The schema (SessionConfigSchema) declares one property per key, each a small part of
 JSON Schema; a key or a value it does not take is refused by its path. Beside the agent's
 keys every schema declares this host's own (`HOST_KEYS`), which the host takes whatever they
-hold and reads itself: one that is wrong is none (AHP.txt, `session/configChanged`).
+hold and reads itself: one that is wrong is none (AHP.txt, `session/configChanged`), and of connectors a
+line in the log says so (`ahpd/sessions/in_force.py`).
 
 Plugins add keys to every session's schema too (`ahpd/sessions/session_keys.py`). They are
 `added` here, by key: one an agent declares itself is the agent's.
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from ahpd.interfaces import AgentFailure, IAgent, IUndeclaredConfig
 from ahpd.protocol import State
 from ahpd.protocol.approval_keys import ALLOW_ALL, AUTO_APPROVE
+from ahpd.protocol.connector_aliases import KEY as CONNECTORS
 from ahpd.protocol.errors import invalid_params
 from ahpd.protocol.permission_rules import KEY as PERMISSIONS
 from ahpd.protocol.permission_rules import declared as rules_declared
@@ -30,8 +32,6 @@ if TYPE_CHECKING:
 
 
 SENSITIVE_EDIT_LOCATIONS: Final = "sensitiveEditLocations"
-#: The connectors a session uses by alias (PLUGINS.txt, "An action offered as a tool").
-CONNECTORS: Final = "connectors"
 
 
 #: What every session can be configured with, whatever its agent: by key, its property.

@@ -11,11 +11,17 @@ from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
 import attrs
+from twisted.logger import Logger
 
 from ahpd.chats.chat import Chat
 from ahpd.protocol import State
+from ahpd.protocol.connector_aliases import KEY as CONNECTORS
+from ahpd.protocol.connector_aliases import wrong_aliases
+from ahpd.protocol.errors import shortened
 from ahpd.sessions.config import Added, hand_on, moved_keys
 from ahpd.sessions.folders import FOLDER_ACTIONS
+
+log = Logger()
 
 #: The actions that move it.
 IN_FORCE: Final = FOLDER_ACTIONS | {"session/configChanged"}
@@ -32,6 +38,7 @@ class InForce:
 class Running(Protocol):
     """A session, as what it runs on is seen."""
 
+    uri: str
     chats: dict[str, Chat]
 
     @property
@@ -54,8 +61,18 @@ def handed_on(session: Running, before: InForce, added: Added) -> InForce:
     keys = moved_keys(before.values, now.values)
     if keys:
         hand_on(session.chats.values(), keys, added)
+    if CONNECTORS in keys:
+        log_wrong_connectors(session.uri, now.values)
     if now.folders != before.folders:
         for chat in tuple(session.chats.values()):
             if "workingDirectories" not in chat.state:
                 chat.refresh_backend()
     return now
+
+
+def log_wrong_connectors(session: str, values: Mapping[str, Any]) -> None:
+    """One line for a session whose values name connectors wrongly: what is wrong is none."""
+    wrong = list(wrong_aliases(values[CONNECTORS])) if CONNECTORS in values else []
+    if wrong:
+        words = shortened("; ".join(wrong))
+        log.warn("{session} does without connectors: {words}", session=session, words=words)

@@ -23,6 +23,7 @@ from ahpd.sessions.creation import (
     new_chat_state,
     new_session_state,
 )
+from ahpd.sessions.in_force import log_wrong_connectors
 from ahpd.sessions.registry import SessionRegistry
 from ahpd.sessions.session import Session
 
@@ -86,6 +87,7 @@ class SessionMaking:
         meta = params.get("_meta")
         state = new_session_state(agent, row, directories, config, client, meta)
         self._open(agent, uri, state, chat)
+        log_wrong_connectors(uri, config["values"])
         told = self._world.happenings.told
         if told is not None:
             told.session_began(uri, agent.provider, client_id or None)

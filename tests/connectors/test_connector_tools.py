@@ -153,6 +153,23 @@ def test_the_port_is_asked_live_and_the_session_s_own_binding_stands_ahead_of_it
     assert host.seen("mail_send", S2) is None  # the port raised: nothing is bound
 
 
+def test_what_the_port_names_wrongly_is_logged_once_for_each_session(log_lines):
+    live = {S1: {"Work": "connectors://mail/one", "home": "connectors://mail/one"}, S2: "str"}
+    host = ConnectorsHost(bindings=lambda session: live[session]).start()
+    host.offer(ScriptedAdapter())
+    host.put("one")
+    for _ in range(3):
+        assert host.seen("mail_send") is not None
+        assert host.seen("mail_send", S2) is None
+    told = [line for line in log_lines() if line.startswith("the connectors of")]
+    assert [line.split(": ")[0] for line in told] == [
+        f"the connectors of {S1}",
+        f"the connectors of {S2}",
+    ]
+    assert "'Work' is no alias" in told[0]
+    assert "home" not in told[0]
+
+
 # -- a call ------------------------------------------------------------------------------------
 
 

@@ -190,6 +190,49 @@ def test_every_session_s_schema_declares_them(sessions_host):
     assert host.state(S1)["config"]["values"] == {}, "set by somebody, or not there"
 
 
+BOUND = {"work": "connectors://mail/one"}
+
+
+@pytest.mark.parametrize(
+    ("connectors", "words"),
+    [
+        ({"Work": "connectors://mail/one"}, "connectors: 'Work' is no alias"),
+        ({"work": "nope"}, "connectors.work is no connectors://<adapter>/<id>"),
+        ({"work": 5}, "connectors.work is no connectors://<adapter>/<id>"),
+        ({**BOUND, "home": "connectors://Mail/one"}, "connectors.home is no connectors://"),
+        ("str", "connectors: found a string, expected an object of connectors://"),
+    ],
+)
+def test_connectors_that_are_wrongly_named_are_taken_and_logged_once(
+    sessions_host, log_lines, connectors, words
+):
+    def told():
+        return [line for line in log_lines() if "does without connectors" in line]
+
+    host = sessions_host()
+    host.session(config={"connectors": connectors})
+    assert host.state(S1)["config"]["values"]["connectors"] == connectors
+    [line] = told()
+    assert line.startswith(f"{S1} does without connectors: {words}")
+    assert "nope" not in line
+    host.turn(host.chat())
+    host.dispatch(S1, "session/configChanged", config={"autoApprove": "default"})
+    assert told() == [line]
+
+
+def test_connectors_that_are_named_wrongly_in_a_new_session_are_logged_when_they_are(
+    sessions_host, log_lines
+):
+    host = sessions_host()
+    host.session(config={"connectors": BOUND})
+    assert not any("does without connectors" in line for line in log_lines())
+    host.dispatch(S1, "session/configChanged", config={"connectors": {"work": "mail/one"}})
+    [line] = [line for line in log_lines() if "does without connectors" in line]
+    assert "connectors.work is no connectors://<adapter>/<id>" in line
+    host.dispatch(S1, "session/configChanged", config={"connectors": BOUND})
+    assert sum("does without connectors" in line for line in log_lines()) == 1
+
+
 def test_an_agent_s_property_of_the_name_is_this_host_s(sessions_host):
     agent = ScriptedAgent()
     agent.schema = {
