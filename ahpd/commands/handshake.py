@@ -23,6 +23,7 @@ from ahpd.protocol.errors import (
     internal_error,
     invalid_params,
 )
+from ahpd.protocol.locales import locale_of
 from ahpd.protocol.uris import ChannelKind, canonical, kind_of
 from ahpd.protocol.versions import negotiate
 from ahpd.wire.codec import encoded_array
@@ -77,7 +78,7 @@ class Handshake:
         _only_once(peer)
         version = negotiate(params["protocolVersions"])
         client_id = _client_id(params)
-        info, locale = params.get("clientInfo"), params.get("locale")
+        info, locale = params.get("clientInfo"), locale_of(params.get("locale"))
         record = self._clients.introduce(client_id, version, info, locale)
         peer.agree(record, version, locale, self._window(record, params))
         self._clients.connected(record, version, peer)
@@ -139,10 +140,10 @@ class Handshake:
         record = self._clients.find(client_id)
         if record is None:
             raise RpcError(NOT_FOUND, f"Reconnect client not found: {client_id}")
-        locale = (params.get("_meta") or {}).get("ahpd.locale")
+        locale = locale_of((params.get("_meta") or {}).get("ahpd.locale"))
         # What an extension shows may be in the language it was read in.
-        relocated = isinstance(locale, str) and locale != record.locale
-        if isinstance(locale, str):
+        relocated = locale is not None and locale != record.locale
+        if locale is not None:
             record.locale = locale
         version = record.version
         peer.agree(record, version, record.locale, self._window(record, params))

@@ -6,13 +6,13 @@ what the manifest and the code hold. Source: PLUGINS.txt, "Text in the client's 
 """
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from ahpd.protocol import State
 from ahpd.protocol.characters import HALF_WORDS, is_whole_json
+from ahpd.protocol.locales import locale_of
 from ahpd.yaml_text import parse_yaml
 
 #: By locale, as the files are called; each a tree of texts.
@@ -20,24 +20,14 @@ Catalogs = Mapping[str, Mapping[str, Any]]
 
 NO_CATALOGS: Final[Catalogs] = {}
 
-#: The longest tag that is one (RFC 5646, 4.4.1: the least an implementation may hold).
-LONGEST_TAG: Final = 35
 #: Bytes of one catalog.
 LARGEST_CATALOG: Final = 1024 * 1024
 
-_TAG: Final = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*")
 _READERS: Final[Mapping[str, Callable[[str], Any]]] = {
     ".json": json.loads,
     ".yaml": parse_yaml,
     ".yml": parse_yaml,
 }
-
-
-def locale_of(value: object) -> str | None:
-    """The locale a client sent; None where it sent none, or what cannot be one."""
-    if isinstance(value, str) and 0 < len(value) <= LONGEST_TAG and _TAG.fullmatch(value):
-        return value
-    return None
 
 
 def translated(

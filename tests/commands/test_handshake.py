@@ -343,6 +343,25 @@ def test_the_locale_of_a_reconnect_replaces_the_one_it_had(host):
     assert host.clients.find("me").locale == "ja"
 
 
+NO_LOCALES = ["ja-" + "-".join(["abcdefgh"] * 4), "ja_JP", "", 7]
+
+
+@pytest.mark.parametrize("sent", NO_LOCALES)
+def test_what_cannot_be_a_locale_keeps_the_one_the_client_had(host, sent):
+    host.client(locale="pt").hang_up()
+    host.connect().call(
+        "reconnect", channel=ROOT, clientId="me", lastSeenServerSeq=0, subscriptions=[],
+        _meta={"ahpd.locale": sent},
+    )  # fmt: skip
+    assert host.clients.find("me").locale == "pt"
+
+
+@pytest.mark.parametrize("sent", NO_LOCALES[:3])
+def test_what_cannot_be_a_locale_is_read_as_none_sent(host, sent):
+    host.client(locale=sent)
+    assert host.clients.find("me").locale is None
+
+
 def test_a_literal_channel_is_held_to_and_may_be_left_out(host):
     wire = host.connect()
     wire.hello()

@@ -5,9 +5,7 @@ import json
 import pytest
 
 from ahpd.plugins.texts import (
-    LONGEST_TAG,
     Texts,
-    locale_of,
     read_catalogs,
     translated,
     translated_meta,
@@ -80,13 +78,6 @@ def test_a_plugin_looks_its_messages_up_in_what_it_was_handed():
     assert texts.translated(["meta", "extra"], "More.", "pt-BR") == "mais"
     assert texts.translated(["messages", "needs.input"], "Attention.", None) == "Attention."
     assert Texts().translated(["meta", "title"], "English", "pt") == "English"
-
-
-def test_a_tag_that_is_too_long_is_none():
-    assert locale_of("a" * 8 + "-b" * 13) is not None
-    assert len("a" * 8 + "-b" * 13) < LONGEST_TAG
-    assert locale_of("ab" + "-abcdefgh" * 4) is None
-    assert locale_of({"pt": 1}) is None
 
 
 def test_a_manifest_has_its_title_and_description_translated():
