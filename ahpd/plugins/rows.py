@@ -19,7 +19,14 @@ from ahpd.plugins.named import Named
 from ahpd.plugins.running import RunningPlugin
 from ahpd.plugins.shown import Shown
 from ahpd.plugins.states import row_of
-from ahpd.plugins.texts import Catalogs, translated, translated_meta, translated_options
+from ahpd.plugins.texts import (
+    NO_CATALOGS,
+    Catalogs,
+    CatalogsAtNeed,
+    translated,
+    translated_meta,
+    translated_options,
+)
 from ahpd.protocol import State
 from ahpd.schemas import secrets_in
 from ahpd.views import translated as translated_view
@@ -41,13 +48,24 @@ class _Row:
     left_out: tuple[str, ...] = ()
     """The lines that say what of its contribution was left out, as it is shown now."""
     icons: Sequence[State] = ()
-    texts: Catalogs = attrs.field(factory=dict)
+    texts: Catalogs = NO_CATALOGS
+    """What it was loaded with, or what lies beside its manifest where it is not loaded."""
     secrets: tuple[str, ...] = attrs.field(default=(), repr=False)
 
     def begin_anew(self) -> None:
         """It is loaded, reloaded or gone: nothing of what was shown stands."""
         self.left_out, self.icons = (), ()
         self.shown.begin_anew()
+
+    def not_loaded(self) -> None:
+        """It is not loaded: its texts are those beside what the configuration names now."""
+        self.loaded = False
+        found = None if self.named is None else self.named.known
+        folder = None if found is None else found.manifest.texts
+        if found is None or folder is None:
+            self.texts = NO_CATALOGS
+        else:
+            self.texts = CatalogsAtNeed(found.folder, folder)
 
 
 class PluginRows:
@@ -126,6 +144,8 @@ class PluginRows:
         for plugin, one in named.items():
             row = self._row(plugin)
             row.named, row.secrets = one, _secrets(one)
+            if not row.loaded:
+                row.not_loaded()
             if not one.entry.enabled:
                 row.problem = None
             self._put(plugin)
@@ -146,7 +166,8 @@ class PluginRows:
     def skipped(self, plugin: str, line: str) -> None:
         """It is not loaded, and why."""
         row = self._row(plugin)
-        row.loaded, row.problem = False, line
+        row.not_loaded()
+        row.problem = line
         self._begin_anew(plugin)
         row.shown.failed(line)
         self._put(plugin)
@@ -155,7 +176,7 @@ class PluginRows:
         """It is not loaded any more."""
         row = self._held.get(plugin)
         if row is not None:
-            row.loaded = False
+            row.not_loaded()
         self._begin_anew(plugin)
         self._put(plugin)
 

@@ -6,7 +6,7 @@ what the manifest and the code hold. Source: PLUGINS.txt, "Text in the client's 
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -164,7 +164,8 @@ def _catalog(catalogs: Catalogs, tag: str) -> Any:
         return catalogs[tag]
     # Tags are the same in any case.
     lower = tag.lower()
-    return next((held for name, held in catalogs.items() if name.lower() == lower), None)
+    name = next((each for each in catalogs if each.lower() == lower), None)
+    return None if name is None else catalogs[name]
 
 
 def _at(path: Sequence[str], catalog: Any) -> str | None:
@@ -180,14 +181,11 @@ def _at(path: Sequence[str], catalog: Any) -> str | None:
 
 def read_catalogs(package: Path, folder: str) -> tuple[dict[str, Mapping[str, Any]], list[str]]:
     """The catalogs in `folder` of a plugin's `package`, and a line for each that is none. Blocks."""
-    root = package.resolve()
-    place = (root / folder).resolve()
-    if not place.is_relative_to(root):
-        return {}, [f"the texts in {folder} are left out: the folder is not in the package"]
     try:
-        files = sorted(file for file in place.iterdir() if file.suffix in _READERS)
-    except OSError as error:
-        return {}, [f"the texts in {folder} are left out: {error.strerror}"]
+        files = _files(package, folder)
+    except ValueError as error:
+        return {}, [f"the texts in {folder} are left out: {error}"]
+    root = package.resolve()
     catalogs: dict[str, Mapping[str, Any]] = {}
     lines = []
     for file in files:
@@ -195,15 +193,79 @@ def read_catalogs(package: Path, folder: str) -> tuple[dict[str, Mapping[str, An
             if file.stem in catalogs:
                 raise ValueError("there is another file of this locale")
             catalogs[file.stem] = _read(file, root)
-        except OSError as error:
-            lines.append(f"the texts {folder}/{file.name} are left out: {error.strerror}")
-        except (ValueError, RecursionError) as error:
-            words = "nested too deeply" if isinstance(error, RecursionError) else error
-            lines.append(f"the texts {folder}/{file.name} are left out: {words}")
+        except ValueError as error:
+            lines.append(f"the texts {folder}/{file.name} are left out: {error}")
     return catalogs, lines
 
 
+class CatalogsAtNeed(Mapping[str, Mapping[str, Any]]):
+    """The catalogs in `folder` of a plugin's `package`, of which each is read when its locale is
+    asked for, once. That blocks, for one file at most `LARGEST_CATALOG` long.
+
+    For a plugin that is not loaded: whoever reads in English, and every locale nobody reads in,
+    costs nothing. One that is no catalog translates nothing; a load of the plugin says why.
+    """
+
+    def __init__(self, package: Path, folder: str) -> None:
+        self._package = package
+        self._folder = folder
+        self._files: dict[str, list[Path]] | None = None
+        self._read: dict[str, Mapping[str, Any]] = {}
+
+    def __getitem__(self, locale: str) -> Mapping[str, Any]:
+        if locale not in self._read:
+            self._read[locale] = self._first(self._by_locale()[locale])
+        return self._read[locale]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by_locale())
+
+    def __len__(self) -> int:
+        return len(self._by_locale())
+
+    def _by_locale(self) -> Mapping[str, list[Path]]:
+        if self._files is None:
+            self._files = {}
+            try:
+                for file in _files(self._package, self._folder):
+                    self._files.setdefault(file.stem, []).append(file)
+            except ValueError:
+                self._files = {}
+        return self._files
+
+    def _first(self, files: Sequence[Path]) -> Mapping[str, Any]:
+        root = self._package.resolve()
+        for file in files:
+            try:
+                return _read(file, root)
+            except ValueError:
+                continue
+        return {}
+
+
+def _files(package: Path, folder: str) -> Sequence[Path]:
+    """The files in `folder` that may be catalogs, by name. Raises `ValueError` in words."""
+    root = package.resolve()
+    place = (root / folder).resolve()
+    if not place.is_relative_to(root):
+        raise ValueError("the folder is not in the package")
+    try:
+        return sorted(file for file in place.iterdir() if file.suffix in _READERS)
+    except OSError as error:
+        raise ValueError(error.strerror) from None
+
+
 def _read(file: Path, root: Path) -> Mapping[str, Any]:
+    """The catalog in `file`. Raises `ValueError` in words."""
+    try:
+        return _parsed(file, root)
+    except OSError as error:
+        raise ValueError(error.strerror) from None
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def _parsed(file: Path, root: Path) -> Mapping[str, Any]:
     if locale_of(file.stem) is None:
         raise ValueError("its name is no locale")
     real = file.resolve(strict=True)

@@ -1,5 +1,7 @@
 """`x-ahpd-plugins`: one row for each plugin the configuration names, and what is said of it."""
 
+import json
+
 import pytest
 
 from ahpd.interfaces import Alert
@@ -309,6 +311,75 @@ def test_what_a_plugin_put_into_words_comes_in_the_readers_language(hosted):
     hosted.host.settle()
     last = german.envelopes(PLUGINS)[-1].action["row"]
     assert (last["title"], last["alerts"][0]["text"]) == ("Behält", "Hello")
+
+
+def spoken(hosted, title="Keeps", german="Behält", code=KEEPS, **manifest):
+    """A plugin with a German catalog; answers its entry."""
+    schema = {"type": "object", "properties": {"key": {"type": "string", "title": "Key"}}}
+    catalog = {"meta": {"title": german}, "options": {"key": {"title": "Schlüssel"}}}
+    return hosted.write(
+        "keeps",
+        code,
+        files={"i18n/de.json": json.dumps(catalog)},
+        title=title,
+        optionsSchema=schema,
+        **{"i18n": "i18n", **manifest},
+    )
+
+
+def titles(hosted, locale="de-CH"):
+    """What somebody who comes now reads of it: its title, and its option's."""
+    late = hosted.host.connect(f"late-{len(hosted.host.clients)}", foreign=True, locale=locale)
+    hosted.host.run(late.subscribe(PLUGINS))
+    (row,) = [row for row in late.state(PLUGINS)["rows"] if row["id"] == "keeps"]
+    return row["title"], row["optionsSchema"]["properties"]["key"]["title"]
+
+
+def test_a_plugin_that_is_switched_off_comes_in_the_readers_language(hosted):
+    hosted.start({**spoken(hosted), "enabled": False})
+    assert titles(hosted) == ("Behält", "Schlüssel")
+    assert titles(hosted, "en") == ("Keeps", "Key")
+    hosted.ask("enable", id="keeps")
+    assert titles(hosted) == ("Behält", "Schlüssel")
+    hosted.ask("disable", id="keeps")
+    assert titles(hosted) == ("Behält", "Schlüssel")
+
+
+def test_a_plugin_that_could_not_be_loaded_comes_in_the_readers_language(hosted):
+    hosted.start(spoken(hosted, code="def apply(host, options): 1 / 0\n"))
+    assert titles(hosted) == ("Behält", "Schlüssel")
+
+
+def test_one_that_is_switched_off_has_the_catalogs_its_manifest_names_now(hosted):
+    hosted.start(spoken(hosted))
+    german = hosted.host.connect("de", PLUGINS, foreign=True, locale="de")
+    spoken(hosted, title="Keeps on", i18n=None)
+    hosted.ask("disable", id="keeps")
+    assert titles(hosted) == ("Keeps on", "Key")
+    hosted.host.settle()
+    assert german.envelopes(PLUGINS)[-1].action["row"]["title"] == "Keeps on"
+    spoken(hosted, title="Keeps all", german="Behält alles")
+    hosted.ask("apply")
+    assert titles(hosted) == ("Behält alles", "Schlüssel")
+
+
+def test_catalogs_of_what_is_not_loaded_are_read_for_those_who_read_in_a_language(hosted):
+    hosted.start({**spoken(hosted), "enabled": False})
+    assert hosted.row("keeps")["title"] == "Keeps"
+    spoken(hosted, german="Später")
+    assert titles(hosted)[0] == "Später"
+    spoken(hosted, german="Zu spät")
+    assert titles(hosted)[0] == "Später"
+
+
+def test_a_plugin_that_runs_is_read_in_the_catalogs_it_was_loaded_with(hosted):
+    other = hosted.write("other")
+    hosted.start(spoken(hosted), other)
+    spoken(hosted, german="Zu spät")
+    hosted.ask("disable", id="other")
+    assert titles(hosted)[0] == "Behält"
+    hosted.ask("reload", id="keeps")
+    assert titles(hosted)[0] == "Zu spät"
 
 
 def test_what_was_left_out_is_a_warning_while_it_stays_so(hosted):

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from ahpd.plugins.texts import (
+    CatalogsAtNeed,
     Texts,
     read_catalogs,
     translated,
@@ -242,3 +243,30 @@ def test_a_package_that_is_a_link_is_read(package, tmp_path):
     (package / "i18n" / "pt.json").write_text(json.dumps(PT))
     (tmp_path / "link").symlink_to(package)
     assert read_catalogs(tmp_path / "link", "i18n") == ({"pt": PT}, [])
+
+
+def test_a_catalog_is_read_when_its_locale_is_asked_for_and_once(package):
+    folder = package / "i18n"
+    held = CatalogsAtNeed(package, "i18n")
+    (folder / "pt.json").write_text(json.dumps(PT))
+    (folder / "de-AT.yaml").write_text("meta:\n  title: Gesprochen\n")
+    assert translated(("meta", "title"), "Spoken", "en", held) == "Spoken"
+    assert translated(("meta", "title"), "Spoken", "PT-br", held) == "Falado"
+    (folder / "pt.json").unlink()
+    assert translated(("meta", "title"), "Spoken", "pt", held) == "Falado"
+    (folder / "de-AT.yaml").write_text("meta:\n  title: Gesagt\n")
+    assert translated(("meta", "title"), "Spoken", "de-at", held) == "Gesagt"
+    assert (list(held), len(held)) == (["de-AT", "pt"], 2)
+
+
+def test_a_broken_catalog_that_is_read_at_need_translates_nothing(package):
+    folder = package / "i18n"
+    (folder / "de.json").write_text("[" * 100_000)
+    (folder / "fr.json").write_text("{")
+    (folder / "fr.yaml").write_text("meta:\n  title: Parlé\n")
+    (folder / "pt.json").symlink_to("nowhere")
+    held = CatalogsAtNeed(package, "i18n")
+    texts = {tag: translated(("meta", "title"), "Spoken", tag, held) for tag in ("de", "fr", "pt")}
+    assert texts == {"de": "Spoken", "fr": "Parlé", "pt": "Spoken"}
+    for outside in ("..", "none"):
+        assert dict(CatalogsAtNeed(package, outside)) == {}
