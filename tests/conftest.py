@@ -303,6 +303,7 @@ class Caller:
     """A caller with the things these commands read."""
 
     derives_chats = False
+    locale = None
     shown_row = None
 
     def __init__(self, client_id="client-1"):

@@ -13,6 +13,7 @@ from twisted.logger import Logger
 from ahpd.app.beside import Beside
 from ahpd.app.built import Domains
 from ahpd.app.contributions import Contributions
+from ahpd.app.form_language import FormLanguage
 from ahpd.app.ground import Ground
 from ahpd.app.plugin_calls import PluginCalls
 from ahpd.app.plugin_connection import PluginConnections
@@ -121,6 +122,7 @@ def make_plugin_parts(
     canvases = Canvases(ground.store, root.canvases_enabled, sessions.reach_chat, ground.ids)
     sessions.from_plugins.canvases = canvases.of
     sessions.from_plugins.chat_gone = canvases.chat_gone
+    sessions.from_plugins.in_language = FormLanguage(side, built.agents, built.records).translated
     connections = PluginConnections(ground.scheduler, ways.signed_in)
     contributions = Contributions(
         beside=beside,

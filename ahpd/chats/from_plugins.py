@@ -13,6 +13,11 @@ class FromPlugins:
 
     settings: Callable[[], Mapping[str, State]] = dict
     """Session settings that are no agent's, by key (schema: SessionConfigPropertySchema)."""
+    in_language: Callable[[str | None, Mapping[str, State], str | None], Mapping[str, State]] = (
+        lambda provider, properties, locale: properties
+    )
+    """The properties of a session's form in a locale (None for English): those the agent of that
+    provider declares, or for None the `settings`."""
     meta: Callable[[str, State], State] = lambda session, held: held
     """The `_meta` of the session of that URI, made of the one it has."""
     canvases: Callable[[str], Sequence[State]] = lambda chat: ()

@@ -83,7 +83,7 @@ def config_commands(
         return {"items": await completed(agent, params)}
 
     async def resolve_session_config(caller: ICaller, params: State) -> State:
-        form = service.resolve_config(params)
+        form = service.resolve_config(params, caller.locale)
         agent = chosen_agent(agents, params.get("provider"), "")
         keys = contributed(agent, params)
         form = await seeded_keys(clock, keys, params, form)

@@ -219,6 +219,11 @@ class PluginRows:
         row = self._held.get(plugin)
         return () if row is None else row.icons
 
+    def texts_of(self, plugin: str) -> Catalogs:
+        """The catalogs of a plugin."""
+        row = self._held.get(plugin)
+        return NO_CATALOGS if row is None else row.texts
+
     def problems(self) -> Sequence[str]:
         """Every line that says what was left out or skipped, in the plugins' order."""
         return [

@@ -74,6 +74,11 @@ class AgentRecordsService(Service):
 
     # -- what plugins bring ---------------------------------------------------------------
 
+    def registrant(self, provider: str) -> str | None:
+        """The plugin whose engine the agent of a record is made by; None for any other agent."""
+        held = self.records.get(provider)
+        return None if held is None else self.records.ground.engines.registrant(held.written.engine)
+
     async def contributed_agents(self, items: Mapping[str, Owned]) -> None:
         """See `AgentRecords.contributed`."""
         await self.records.contributed(items)

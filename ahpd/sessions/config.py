@@ -13,7 +13,7 @@ A chat may set a value of its own for a key that says `chatMutable`; what it run
 session's values with those laid over (AHP.txt, "What is served outside the protocol").
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ahpd.interfaces import AgentFailure, IAgent, IUndeclaredConfig
@@ -161,6 +161,12 @@ def _words(error: "ValidationError", path: str) -> str:
 #: Keys that are no agent's, by key its property (schema: SessionConfigPropertySchema).
 Added = Mapping[str, State]
 _NONE: Final[Added] = {}
+#: The properties an agent declares, by key, in somebody's language.
+InLanguage = Callable[[Mapping[str, State]], Mapping[str, State]]
+
+
+def _as_declared(properties: Mapping[str, State]) -> Mapping[str, State]:
+    return properties
 
 
 def agents_own(agent: IAgent, directory: str | None, given: Mapping[str, Any]) -> State:
@@ -172,18 +178,26 @@ def agents_own(agent: IAgent, directory: str | None, given: Mapping[str, Any]) -
 
 
 def schema_of(
-    agent: IAgent, directory: str | None, given: Mapping[str, Any], added: Added = _NONE
+    agent: IAgent,
+    directory: str | None,
+    given: Mapping[str, Any],
+    added: Added = _NONE,
+    in_language: InLanguage = _as_declared,
 ) -> State:
     """What a session of `agent` can be configured with (schema: SessionConfigSchema)."""
     schema = agents_own(agent, directory, given)
-    own = schema["properties"]
+    own = in_language(schema["properties"])
     more = {key: declared for key, declared in added.items() if key not in own}
     # This host's keys are its own, whatever an agent calls the same.
     return {**schema, "properties": {**own, **more, **HOST_KEYS}}
 
 
 def resolved(
-    agent: IAgent, directory: str | None, given: Mapping[str, Any], added: Added = _NONE
+    agent: IAgent,
+    directory: str | None,
+    given: Mapping[str, Any],
+    added: Added = _NONE,
+    in_language: InLanguage = _as_declared,
 ) -> State:
     """The form as far as it is filled in (schema: ResolveSessionConfigResult).
 
@@ -191,7 +205,7 @@ def resolved(
     more, because another answer took it away, is left out, and a property nobody
     answered has its default, but for this host's own, which are set or not there.
     """
-    schema = schema_of(agent, directory, given, added)
+    schema = schema_of(agent, directory, given, added, in_language)
     values: State = {}
     for key, declared in schema["properties"].items():
         if key in HOST_KEYS:

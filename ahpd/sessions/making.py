@@ -111,11 +111,22 @@ class SessionMaking:
             self._schemas[agent.provider] = config["schema"]
             self._say_gaps(agent, config["schema"], added)
 
-    def resolve(self, params: Mapping[str, Any]) -> State:
-        """`resolveSessionConfig` (schema: ResolveSessionConfigResult)."""
+    def resolve(self, params: Mapping[str, Any], locale: str | None = None) -> State:
+        """`resolveSessionConfig` (schema: ResolveSessionConfigResult), for a reader of `locale`.
+
+        A session's own schema is one for all its readers, and stays in English.
+        """
         agent = chosen_agent(self._registry.agents, params.get("provider"), "")
-        given, added = params.get("config") or {}, self._world.from_plugins.settings()
-        form = resolved(agent, params.get("workingDirectory"), given, added)
+        folder, given = params.get("workingDirectory"), params.get("config") or {}
+        plugins = self._world.from_plugins
+        added = plugins.in_language(None, plugins.settings(), locale)
+        form = resolved(
+            agent,
+            folder,
+            given,
+            added,
+            lambda own: plugins.in_language(agent.provider, own, locale),
+        )
         self._say_gaps(agent, form["schema"], added)
         return form
 

@@ -311,9 +311,9 @@ class SessionsService(Service):
         self._listings.refresh()  # answered is what they said last
         return self._catalogue.listing(params.get("limit"), params.get("cursor"), shown)
 
-    def resolve_config(self, params: Mapping[str, Any]) -> State:
-        """`resolveSessionConfig` (schema: ResolveSessionConfigResult)."""
-        return self.making.resolve(params)
+    def resolve_config(self, params: Mapping[str, Any], locale: str | None = None) -> State:
+        """`resolveSessionConfig`: see `SessionMaking.resolve`."""
+        return self.making.resolve(params, locale)
 
     def set_server_tools(self, tools: Offered | Sequence[State]) -> None:
         """The host's own tools (schema: ToolDefinition) from now on, in place of those before.
