@@ -60,11 +60,13 @@ def at_rest(configured: Configuration, working_directory: Path) -> PluginsAtRest
 
 def daemon(context: click.Context) -> Record | None:
     """The daemon that runs with the configuration this command is about, in the background or in
-    the foreground of another terminal; None where none does, and for one that does not listen."""
-    for name in (record.RECORD_FILE, record.FOREGROUND_FILE):
-        found = background.find(state_directory(os.environ), name)
-        held = found.record
-        if found.running and held is not None and _file(held.launch) == _file(launch(context)):
+    the foreground of another terminal, of several the last; None where none does, and for one that
+    does not listen."""
+    state = state_directory(os.environ)
+    found = background.find(state)
+    behind = [found.record] if found.running and found.record is not None else []
+    for held in (*behind, *record.in_foreground(state)):
+        if _file(held.launch) == _file(launch(context)):
             return held if held.url else None
     return None
 

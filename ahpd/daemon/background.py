@@ -43,9 +43,9 @@ class Found:
     running: bool
 
 
-def find(directory: Path, name: str = record.RECORD_FILE) -> Found:
-    """Look for the daemon of a state directory by the record `name`. Raises `OSError`."""
-    held = record.read(directory, name)
+def find(directory: Path) -> Found:
+    """Look for the daemon of a state directory. Raises `OSError`."""
+    held = record.read(directory)
     return Found(held, held is not None and start_mark(held.pid) == held.start_time)
 
 

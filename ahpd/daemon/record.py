@@ -1,7 +1,7 @@
 """The record of the background daemon: `daemon.json` in the state directory, mode 0600.
 
-One in the foreground or under twistd that listens has `foreground.json`, for commands that ask a
-daemon; the last of several is who is asked.
+One in the foreground or under twistd that listens has `foreground-<pid>.json`, for commands that ask
+a daemon.
 
 It holds what `status` shows and what `restart` starts again with, a token given by
 flag included. It is written whole or not at all. A record whose process is gone, or
@@ -25,7 +25,7 @@ from ahpd.daemon.process import start_mark
 from ahpd.private_folders import make_private
 
 RECORD_FILE: Final = "daemon.json"
-FOREGROUND_FILE: Final = "foreground.json"
+_FOREGROUND: Final = "foreground-{}.json"
 LOG_FILE: Final = "daemon.log"
 LOCK_FILE: Final = "daemon.lock"
 
@@ -77,11 +77,11 @@ def read(directory: Path, name: str = RECORD_FILE) -> Record | None:
     Raises `OSError` when it is there and cannot be read.
     """
     try:
-        text = (directory / name).read_text(encoding="utf-8")
+        data = (directory / name).read_bytes()
     except FileNotFoundError:
         return None
     try:
-        held = json.loads(text)
+        held = json.loads(data)
         launch = held["launch"]
         return Record(
             pid=int(held["pid"]),
@@ -128,16 +128,31 @@ def write(directory: Path, record: Record, name: str = RECORD_FILE) -> None:
 def keep_foreground(directory: Path, url: str, launch: Launch) -> None:
     """Note that this process listens, for whoever asks a daemon that is in no background.
 
-    A host serves without a place for its state, too: what cannot be written is left.
+    A host serves without a place for its state, too: what cannot be written is left. The notes of
+    processes that were killed go.
     """
     with contextlib.suppress(OSError):
         make_private(directory)
-        write(directory, of_this_process(url, launch), FOREGROUND_FILE)
+        for name in _foreground_names(directory):
+            if not (held := read(directory, name)) or start_mark(held.pid) != held.start_time:
+                (directory / name).unlink(missing_ok=True)
+        write(directory, of_this_process(url, launch), _FOREGROUND.format(os.getpid()))
 
 
 def remove_foreground(directory: Path) -> None:
-    """Take that note away, unless another process wrote one since."""
-    remove(directory, os.getpid(), FOREGROUND_FILE)
+    """Take that note away."""
+    remove(directory, os.getpid(), _FOREGROUND.format(os.getpid()))
+
+
+def in_foreground(directory: Path) -> list[Record]:
+    """The daemons in a foreground that run, who began last first. Raises `OSError`."""
+    found = [read(directory, name) for name in _foreground_names(directory)]
+    running = [held for held in found if held and start_mark(held.pid) == held.start_time]
+    return sorted(running, key=lambda held: (held.started, held.pid), reverse=True)
+
+
+def _foreground_names(directory: Path) -> list[str]:
+    return sorted(path.name for path in directory.glob(_FOREGROUND.format("*")))
 
 
 def launch_to_json(launch: Launch) -> dict[str, Any]:

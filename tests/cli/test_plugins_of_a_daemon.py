@@ -333,10 +333,38 @@ def test_a_daemon_in_the_foreground_is_asked_too(command):
     ]
     assert command.answer("plugin", "config", "hook") == {}
     assert host.end()[0] == 0
-    assert not (command.state / "foreground.json").exists()
+    assert list(command.state.glob("foreground-*.json")) == []
     assert command.run("plugin", "reload", "hook", status=1).stderr.startswith(
         "ahpd: no daemon runs"
     )
+
+
+def test_each_of_several_in_the_foreground_is_found_as_long_as_it_runs(command):
+    one, other = (
+        standalone(command, name, ROUTE.format(version=name)) for name in ("one", "other")
+    )
+    command.write(f"plugins: [{one}]\n")
+    first = command.serve("--port", "0")
+    url = first.url()
+    elsewhere = command.work / "other.yaml"
+    elsewhere.write_text(f"plugins: [{other}]\n")
+    elsewhere.chmod(0o600)
+    second = command.serve("--port", "0", "--config-file", str(elsewhere), "--sessions", "memory")
+    second.url()
+    assert listed(command) == {"one": "ready"}
+    assert command.answer("plugin", "reload", "one") == {"id": "one"}
+    (command.state / "foreground-1.json").write_bytes(b"\xff{")  # somebody's leftover
+    assert second.end()[0] == 0
+    (one / "main.py").write_text(ROUTE.format(version="new"))
+    assert command.answer("plugin", "reload", "one") == {"id": "one"}
+    assert page(url, "/plugins/one/") == (200, "new hello")
+    assert first.end()[0] == 0
+    third = command.serve("--port", "0")
+    third.url()
+    assert [path.name for path in command.state.glob("foreground-*.json")] == [
+        f"foreground-{third.popen.pid}.json"
+    ]
+    assert third.end()[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -349,8 +377,8 @@ def test_a_daemon_of_twistd_is_asked_too(command, how):
     command.write("connectionToken: of-the-file\n")
     program = (FOUND, "--pidfile=", *how, "ahpd")
     host = command.serve("--port", "0", "--plugin", f"./{folder.name}", program=program)
-    record = command.state / "foreground.json"
-    until(record.exists)
+    until(lambda: list(command.state.glob("foreground-*.json")))
+    (record,) = command.state.glob("foreground-*.json")
     held = json.loads(record.read_text())
     try:
         assert page(held["url"]) == (200, "one hello")
