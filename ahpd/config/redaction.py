@@ -26,6 +26,9 @@ _NAMES: Final = re.compile(
 _HARMLESS: Final = re.compile(
     r"(tokens|_?file|_?path|_?env|_?id|variables?|keys?only)$", re.IGNORECASE
 )
+#: Names of what says where a credential is: in a variable, or in a file that is named for it.
+_VARIABLES: Final = re.compile(r"(env|environment|variables?)$", re.IGNORECASE)
+_FILES: Final = re.compile(r"(file|path)$", re.IGNORECASE)
 #: A password may hold an `@` that nobody encoded: the last one ends it.
 _USER_IN_URL: Final = re.compile(r"(?<=://)[^/?#\s]+(?=@)")
 _QUERY: Final = re.compile(
@@ -47,6 +50,13 @@ def is_reference(value: object) -> bool:
 def is_secret_name(name: str) -> bool:
     """Whether what stands under `name` is a credential, as far as a name can say."""
     return bool(_NAMES.search(name)) and not _HARMLESS.search(name)
+
+
+def leads_to_secret(name: str) -> bool:
+    """Whether what stands under `name` is a credential, may hold one, or says where one is."""
+    if name in _MAPS or is_secret_name(name) or _VARIABLES.search(name):
+        return True
+    return bool(_NAMES.search(name) and _FILES.search(name))
 
 
 def shown(value: Any) -> Any:

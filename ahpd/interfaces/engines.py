@@ -113,7 +113,13 @@ class IEngine(Interface):
     key_variables: Sequence[str] = Attribute("Variables of `env` that hold keys.")
 
     def schema() -> State:
-        """The JSON Schema of a record's `config`; what is secret in it says `writeOnly: true`."""
+        """The JSON Schema of a record's `config`; what is secret in it says `writeOnly: true`.
+
+        A field that is given for what another one beside it names says so,
+        `"x-ahpd-goes-with": "baseUrl"` (or a list; an empty one for a field that goes with
+        anything): a record that names another endpoint is not handed the key that the
+        configuration's `engines` have for theirs. Without it a field's name tells.
+        """
 
     def templates() -> Sequence[Template]:
         """What new records may start from."""

@@ -12,7 +12,7 @@ from ahpd.interfaces.engines import RecordFailure
 from ahpd.protocol import State
 from ahpd.protocol.errors import ALREADY_EXISTS, NOT_FOUND, RpcError, invalid_params
 from ahpd.protocol.reserved import is_reserved
-from ahpd.records.building import laid_over
+from ahpd.records.beneath import laid_under
 from ahpd.records.engines import Engines
 from ahpd.records.kept import FIELDS, WrongRecord, read_record
 from ahpd.records.owners import ENV, out_of_scope
@@ -103,7 +103,7 @@ def wanted(
     if refused is not None:
         raise invalid_params(f"params.config.{refused}")
     try:
-        whole = laid_over(defaults.get(written.engine, {}), config)
+        whole = laid_under(schema, defaults.get(written.engine, {}), config)
         check_value(schema, whole, "params.config", references=True)
     except Misfit as misfit:
         raise invalid_params(str(misfit)) from None

@@ -10,9 +10,10 @@ from typing import Any
 import attrs
 
 from ahpd.config.records import WrittenRecord
-from ahpd.config.redaction import SHORTEST_SECRET, is_reference, secrets_of
+from ahpd.config.redaction import SHORTEST_SECRET, secrets_of
 from ahpd.config.references import Missing, Unresolved, resolve
 from ahpd.interfaces.engines import AgentRecord, RecordFailure
+from ahpd.records.beneath import laid_under
 from ahpd.records.engines import Engines
 from ahpd.records.owners import out_of_scope
 from ahpd.records.words import failure_words
@@ -69,18 +70,18 @@ def prepare(
     refused = out_of_scope(engine, written.owner, written.config)
     if refused is not None:
         raise Misfit(f"config.{refused}")
-    config = laid_over(defaults.get(written.engine, {}), written.config)
     read: list[str] = []
-    try:
-        config = resolve(config, environ, "config", read, secrets)
-    except Unresolved as missing:
-        raise Unread(missing) from None
-    known = tuple(text for text in read if len(text) >= SHORTEST_SECRET)
+    known: tuple[str, ...] = ()
     try:
         schema = engine.schema()
+        config = laid_under(schema, defaults.get(written.engine, {}), written.config)
+        config = resolve(config, environ, "config", read, secrets)
+        known = tuple(text for text in read if len(text) >= SHORTEST_SECRET)
         check_value(schema, config, "config")
         marked = [text for text in secrets_in(schema, config) if len(text) >= SHORTEST_SECRET]
         known = tuple(dict.fromkeys((*known, *marked, *secrets_of(config))))
+    except Unresolved as missing:
+        raise Unread(missing) from None
     except BrokenSchema:
         raise RecordFailure("the engine's own schema cannot be read") from None
     except SchemaMisfit as misfit:
@@ -105,17 +106,3 @@ def record_of(written: WrittenRecord, config: Mapping[str, Any]) -> AgentRecord:
         mode=written.mode,
         config=config,
     )
-
-
-def laid_over(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """`over` with what `under` alone says; mappings that both have are laid over each other."""
-    merged = dict(under)
-    for key, value in over.items():
-        held = merged.get(key)
-        both = isinstance(held, Mapping) and isinstance(value, Mapping)
-        if both and not is_reference(held) and not is_reference(value):
-            assert isinstance(held, Mapping), "both are"
-            merged[key] = laid_over(held, value)
-        else:
-            merged[key] = value
-    return merged

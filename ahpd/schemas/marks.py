@@ -44,6 +44,10 @@ class Node:
         """Whether any schema says `keyword: true` of the value."""
         return any(part.get(keyword) is True for part in self._parts)
 
+    def values(self, keyword: str) -> list[Any]:
+        """What each schema that says `keyword` of the value says it is."""
+        return [part[keyword] for part in self._parts if keyword in part]
+
     def declares_secret(self, key: str) -> bool:
         """Whether a property of the value is marked, whatever alternative the value fits."""
         certain = (

@@ -101,6 +101,7 @@ _KEYWORDS: Final[Mapping[str, Callable[[Any, int], bool]]] = {
     # The marks of this host's own.
     "secret": _is_any,
     "secretAtUse": _is_any,
+    "x-ahpd-goes-with": _is_any,
     "type": lambda value, _: isinstance(value, str) and value in _TYPES,
     "enum": _is_texts,
     "minimum": _is_number,

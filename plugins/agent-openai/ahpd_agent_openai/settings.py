@@ -179,6 +179,8 @@ def _headers(given: Mapping[str, str] | None, field: str) -> Mapping[str, str]:
     return dict(given or {})
 
 
+#: What is said of one endpoint, and goes to no other that a record names in its place.
+_OF_THE_ENDPOINT: Final[State] = {"x-ahpd-goes-with": "baseUrl"}
 _SECRET: Final[State] = {"type": "string", "writeOnly": True}
 _HEADERS: Final[State] = {
     "type": "object",
@@ -202,14 +204,16 @@ SCHEMA: Final[State] = {
             "type": "string",
             "description": "The endpoint, up to where /chat/completions begins.",
         },
-        "apiKey": {**_SECRET, "description": "The key for baseUrl."},
-        "apiKeyEnv": _VARIABLE,
-        "headers": _HEADERS,
+        "apiKey": {**_SECRET, **_OF_THE_ENDPOINT, "description": "The key for baseUrl."},
+        "apiKeyEnv": {**_VARIABLE, **_OF_THE_ENDPOINT},
+        "headers": {**_HEADERS, **_OF_THE_ENDPOINT},
         "resource": {
+            **_OF_THE_ENDPOINT,
             "type": "string",
             "description": "The protected resource a client signs in to; the endpoint's origin.",
         },
         "models": {
+            **_OF_THE_ENDPOINT,
             "type": "object",
             "description": "What is to be said of models, by their ids on baseUrl.",
             "additionalProperties": {

@@ -191,6 +191,11 @@ def test_what_may_hold_a_key_goes_to_no_endpoint_a_session_names():
     assert made.of(None).headers == secret
 
 
+@pytest.mark.parametrize("field", ["apiKey", "apiKeyEnv", "headers", "resource", "models"])
+def test_what_is_said_of_an_endpoint_for_every_record_goes_to_no_other(field):
+    assert SCHEMA["properties"][field]["x-ahpd-goes-with"] == "baseUrl"
+
+
 @pytest.mark.parametrize(
     "url",
     ["http://x:port/v1", "https://u:hush@x/v1", "https://x/v1?key=hush", "http://[::1", "ftp://x"],
