@@ -65,6 +65,7 @@ from ahpd.interfaces.engines import (
     AgentRecord,
     EnginePorts,
     IEngine,
+    InvalidRecord,
     RecordFailure,
     Template,
 )
@@ -329,6 +330,7 @@ __all__ = [
     "IWorktrees",
     "IWritableResources",
     "InputAnswer",
+    "InvalidRecord",
     "Level",
     "ListedConversation",
     "Method",

@@ -26,6 +26,13 @@ class RecordFailure(Exception):
     """A record that cannot be built: one line that names its field, and holds no secret."""
 
 
+class InvalidRecord(RecordFailure):
+    """A record whose config no agent can be made of until somebody changes it: shown as `invalid`.
+
+    Any other `RecordFailure` is a record that may be opened later as it is, shown as `failed`.
+    """
+
+
 @attrs.frozen(kw_only=True)
 class AgentRecord:
     """One agent, as its engine is handed it: every secret read back."""
@@ -104,6 +111,9 @@ class IEngine(Interface):
     `template_of(record, templates)`, which answers the `Template` that a record (`AgentRecord`,
     its secrets not read) was made from, or None. Without it that is the one whose
     `config.command` is the record's.
+
+    `left_written` names fields of `config` whose references `open` is handed as they are written,
+    because they are read later or elsewhere.
     """
 
     name: str = Attribute("A slug; what a record names as its `engine`.")
@@ -125,8 +135,10 @@ class IEngine(Interface):
         """What new records may start from."""
 
     def open(record: AgentRecord, ports: EnginePorts) -> IAgent:
-        """The agent of a record whose `config` fits `schema()`. Raises `RecordFailure`.
+        """The agent of a record whose `config` fits `schema()`.
 
+        Raises `InvalidRecord` where what the record says is wrong beyond what a schema tells,
+        `RecordFailure` where it cannot be opened for another reason.
         Its `provider` is the record's id. Nothing expensive: no process, no request.
         """
 

@@ -243,7 +243,8 @@ class AgentRecords:
 
     async def open(self, held: Held) -> None:
         """Open a record as it is written now; what came of it is what its row says."""
-        secrets = await read_secrets(held.written, self.ground.defaults, self.ground.secrets)
+        ground = self.ground
+        secrets = await read_secrets(held.written, ground.defaults, ground.secrets, ground.engines)
         if self._stopped:
             return  # nobody would close what is opened now
         self._take(held, self._open(held, secrets))

@@ -12,9 +12,10 @@ import attrs
 from ahpd.config.records import WrittenRecord
 from ahpd.config.redaction import SHORTEST_SECRET, secrets_of
 from ahpd.config.references import Missing, Unresolved, resolve
-from ahpd.interfaces.engines import AgentRecord, RecordFailure
+from ahpd.interfaces.engines import AgentRecord, InvalidRecord, RecordFailure
 from ahpd.records.beneath import laid_under
 from ahpd.records.engines import Engines
+from ahpd.records.members import left_written
 from ahpd.records.owners import out_of_scope
 from ahpd.records.words import failure_words
 from ahpd.schemas import BrokenSchema, check_value, secrets_in
@@ -24,7 +25,7 @@ from ahpd.schemas import Misfit as SchemaMisfit
 Secrets = Mapping[str, str | Exception]
 
 
-class Misfit(RecordFailure):
+class Misfit(InvalidRecord):
     """A record that says what its engine, or its owner, does not allow."""
 
 
@@ -75,9 +76,11 @@ def prepare(
     try:
         schema = engine.schema()
         config = laid_under(schema, defaults.get(written.engine, {}), written.config)
-        config = resolve(config, environ, "config", read, secrets)
+        left = left_written(engine)
+        named = {key: value for key, value in config.items() if key not in left}
+        config.update(resolve(named, environ, "config", read, secrets))
         known = tuple(text for text in read if len(text) >= SHORTEST_SECRET)
-        check_value(schema, config, "config")
+        check_value(schema, config, "config", references=bool(left))
         marked = [text for text in secrets_in(schema, config) if len(text) >= SHORTEST_SECRET]
         known = tuple(dict.fromkeys((*known, *marked, *secrets_of(config))))
     except Unresolved as missing:

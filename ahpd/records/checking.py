@@ -50,7 +50,7 @@ class Checker:
             ports = self.ports_for(written)
             secrets = None
             if self.secrets is not None:
-                secrets = await read_secrets(written, self.defaults, self.secrets)
+                secrets = await read_secrets(written, self.defaults, self.secrets, self.engines)
             ready = prepare(written, self.engines, self.defaults, ports.environ, secrets)
         except MissingEngine as missing:
             return (Finding(about="record", ok=False, words=missing.words, mend=missing.mend),)

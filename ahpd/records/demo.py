@@ -7,7 +7,7 @@ from zope.interface import implementer
 
 from ahpd.agents.demo.agent import PACE_MS, DemoAgent
 from ahpd.interfaces.agents import Finding, IAgent
-from ahpd.interfaces.engines import AgentRecord, EnginePorts, IEngine, RecordFailure, Template
+from ahpd.interfaces.engines import AgentRecord, EnginePorts, IEngine, InvalidRecord, Template
 from ahpd.protocol import State
 
 _PACE: Final = "paceMs"
@@ -65,7 +65,7 @@ class DemoEngine:
     def open(self, record: AgentRecord, ports: EnginePorts) -> IAgent:
         """See `IEngine.open`."""
         if record.model is not None:
-            raise RecordFailure("model: the demo agent takes none; its chats choose theirs")
+            raise InvalidRecord("model: the demo agent takes none; its chats choose theirs")
         return RecordedDemo(record, ports)
 
     async def check(self, record: AgentRecord, ports: EnginePorts) -> Sequence[Finding]:

@@ -4,7 +4,7 @@ Each member is somebody else's code: one that fails, or answers what it may not,
 not there, and the log says so.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from twisted.logger import Logger
@@ -23,6 +23,11 @@ def capabilities_of(engine: Any) -> Sequence[Capability]:
     """What its agents can do beside being talked to."""
     found = getattr(engine, "capabilities", ())
     return tuple(each for each in found if isinstance(each, Capability))
+
+
+def left_written(engine: Any) -> Collection[str]:
+    """The fields of a config whose references its engine reads itself."""
+    return frozenset(getattr(engine, "left_written", ()))
 
 
 def surfaces_of(engine: Any) -> Sequence[str]:

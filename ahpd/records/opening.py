@@ -10,8 +10,8 @@ from zope.interface.verify import verifyObject
 from ahpd.config.errors import ConfigError
 from ahpd.config.records import WrittenRecord
 from ahpd.interfaces.agents import IAgent, IEditedAgent
-from ahpd.interfaces.engines import AgentRecord, EnginePorts, RecordFailure
-from ahpd.records.building import Misfit, Ready, Secrets, Unread, prepare
+from ahpd.interfaces.engines import AgentRecord, EnginePorts, InvalidRecord, RecordFailure
+from ahpd.records.building import Ready, Secrets, Unread, prepare
 from ahpd.records.engines import Engines, UnknownEngine
 from ahpd.records.words import failure_words
 
@@ -81,7 +81,7 @@ def open_record(
         state = FAILED
         if isinstance(failure, UnknownEngine):
             state = UNAVAILABLE
-        elif isinstance(failure, Misfit):
+        elif isinstance(failure, InvalidRecord):
             state = INVALID
         return Opened(state=state, problems=(Problem(ref="open", words=str(failure)),))
 
@@ -121,7 +121,8 @@ def _opened(ready: Ready, ports: EnginePorts) -> Any:
         verifyObject(IAgent, agent)
     except RecordFailure as failure:
         # Its words are its own to keep clean; they are held to it all the same.
-        raise RecordFailure(failure_words(failure, ready.secrets)) from None
+        kind = InvalidRecord if isinstance(failure, InvalidRecord) else RecordFailure
+        raise kind(failure_words(failure, ready.secrets)) from None
     except Invalid as error:
         raise RecordFailure(f"{whose} made no agent: {failure_words(error)}") from None
     except Exception as error:

@@ -1,6 +1,6 @@
 """The secrets a record names, read from the vault ahead of its opening."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from twisted.logger import Logger
@@ -8,7 +8,10 @@ from twisted.logger import Logger
 from ahpd.config.records import WrittenRecord
 from ahpd.config.references import SECRET, references_in
 from ahpd.interfaces import ISecrets, SecretFailure
+from ahpd.interfaces.engines import RecordFailure
 from ahpd.records.building import Secrets
+from ahpd.records.engines import Engines
+from ahpd.records.members import left_written
 from ahpd.records.owners import reading_for
 
 log = Logger()
@@ -27,20 +30,36 @@ def names_secrets(written: WrittenRecord, defaults: Mapping[str, Mapping[str, An
 
 
 async def read_secrets(
-    written: WrittenRecord, defaults: Mapping[str, Mapping[str, Any]], secrets: ISecrets
+    written: WrittenRecord,
+    defaults: Mapping[str, Mapping[str, Any]],
+    secrets: ISecrets,
+    engines: Engines,
 ) -> Secrets:
     """Every secret a record needs, or how reading it failed; none of one that is disabled.
 
-    The record's own are read for its owner, those of its engine's defaults for the host.
+    The record's own are read for its owner, those of its engine's defaults for the host. What
+    its engine reads itself is not read.
     """
     read: dict[str, str | Exception] = {}
     if written.mode == "disabled":
         return read
-    for name in secret_names(defaults.get(written.engine, {})):
+    left = _left(written, engines)
+    for name in secret_names(_without(defaults.get(written.engine, {}), left)):
         read[name] = await _read(secrets, name, {})
-    for name in secret_names(written.config):
+    for name in secret_names(_without(written.config, left)):
         read[name] = await _read(secrets, name, reading_for(written.owner))
     return read
+
+
+def _left(written: WrittenRecord, engines: Engines) -> Collection[str]:
+    try:
+        return left_written(engines.get(written.engine))
+    except RecordFailure:  # which opening the record says
+        return ()
+
+
+def _without(config: Mapping[str, Any], left: Collection[str]) -> Mapping[str, Any]:
+    return {key: value for key, value in config.items() if key not in left}
 
 
 async def _read(secrets: ISecrets, name: str, work: Mapping[str, str]) -> str | Exception:

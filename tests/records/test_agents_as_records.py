@@ -6,7 +6,14 @@ import attrs
 import pytest
 from twisted.internet.defer import Deferred
 
-from ahpd.interfaces import Finding, IPausedAgent, Owned, RecordFailure, RecordsFailure
+from ahpd.interfaces import (
+    Finding,
+    InvalidRecord,
+    IPausedAgent,
+    Owned,
+    RecordFailure,
+    RecordsFailure,
+)
 from ahpd.protocol.errors import ALREADY_EXISTS, INVALID_PARAMS, NOT_FOUND, RpcError
 from ahpd.testing.planted import planted
 
@@ -461,6 +468,40 @@ def test_a_record_that_no_longer_fits_is_invalid_and_one_without_an_engine_unava
     desk.wait(desk.service.contributed_engines({"made": Owned("acme", desk.engine)}))
     assert (desk.row()["state"], "alerts" in desk.row()) == ("ready", False)
     assert list(desk.roster) == ["build", "demo"]
+
+
+@pytest.mark.parametrize(
+    ("fails", "state"), [(InvalidRecord, "invalid"), (RecordFailure, "failed")]
+)
+def test_an_engine_says_that_a_record_is_wrong_beyond_its_schema(desk, fails, state):
+    desk.engine.fails = fails(f"config.command: names nothing, {KEY}")
+    row = desk.put(config={"command": "x", "apiKey": KEY})
+    assert (row["state"], row["alerts"][0]["ref"]) == (state, "open")
+    assert row["alerts"][0]["text"] == "config.command: names nothing, <set>"
+    assert desk.kept()["config"]["command"] == "x"
+    desk.engine.fails = None
+    assert desk.put(config={"command": "y", "apiKey": ""})["state"] == "ready"
+
+
+def test_what_an_engine_reads_itself_is_left_as_it_is_written(monkeypatch):
+    properties = {"machine": {"type": "object", "additionalProperties": {"type": "string"}}}
+    desk = Desk(
+        MadeEngine(left_written=("machine",), properties=properties),
+        defaults={"made": {"machine": {"B": {"$secret": "host:nor-this"}}}},
+    )
+    reads = []
+
+    async def get(name):
+        reads.append(name)
+
+    monkeypatch.setattr(desk.vault, "get", get)
+    machine = {"A": {"$secret": "host:not-held"}, "C": {"fromEnv": "NOT_HERE"}}
+    row = desk.put(config={"machine": machine, "note": {"fromEnv": "HERE"}})
+    assert (row["state"], reads) == ("ready", [])
+    assert desk.record().config == {
+        "machine": {"B": {"$secret": "host:nor-this"}, **machine},
+        "note": "value-of-here",
+    }
 
 
 def test_an_engine_that_goes_ends_what_runs_on_its_agents_first(desk):

@@ -19,7 +19,7 @@ from ahpd.interfaces import (
 from ahpd.protocol import State
 from ahpd_agent_acp.agent import AcpAgent
 from ahpd_agent_acp.probe import BOUND
-from ahpd_agent_acp.record import HOST_ONLY, SCHEMA, Defaults, Options, read_record
+from ahpd_agent_acp.record import HOST_ONLY, LEFT_WRITTEN, SCHEMA, Defaults, Options, read_record
 from ahpd_agent_acp.rows import ROWS, Row
 
 
@@ -34,6 +34,7 @@ class AcpEngine:
     title = "Agent Client Protocol"
     description = "A program that speaks the Agent Client Protocol over its standard streams"
     host_only: Sequence[str] = HOST_ONLY
+    left_written: Sequence[str] = LEFT_WRITTEN
     key_variables: Sequence[str] = tuple(
         dict.fromkeys(variable for row in ROWS.values() for variable in row.keys)
     )

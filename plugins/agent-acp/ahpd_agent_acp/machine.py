@@ -2,40 +2,40 @@
 
 `env` are variables set only inside the machine, `copy` are paths of this host copied in. This
 host makes no machines: the record is checked, so that one which works here works on a host
-that does. Source: PLUGINS.txt, "A record's `machine`".
+that does, and no secret it names is read.  Source: PLUGINS.txt, "A record's `machine`".
 """
 
 import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ahpd.interfaces import RecordFailure
+from ahpd.interfaces import InvalidRecord
 
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def check_machine(machine: Any, environ: Mapping[str, str]) -> None:
-    """Raises `RecordFailure` in one line for a machine that is wrongly written."""
+    """Raises `InvalidRecord` in one line for a machine that is wrongly written."""
     if machine is None:
         return
     if not isinstance(machine, Mapping):
-        raise RecordFailure("machine: expected an object with env and copy")
+        raise InvalidRecord("machine: expected an object with env and copy")
     for key in machine:
         if key not in ("env", "copy"):
-            raise RecordFailure(f"machine.{key}: is not a field; expected env and copy")
+            raise InvalidRecord(f"machine.{key}: is not a field; expected env and copy")
     env = machine.get("env", {})
     if not isinstance(env, Mapping):
-        raise RecordFailure("machine.env: expected variables by name")
+        raise InvalidRecord("machine.env: expected variables by name")
     for name, value in env.items():
         _check_variable(f"machine.env.{name}", name, value, environ)
     copies = machine.get("copy", [])
     if not isinstance(copies, list | tuple):
-        raise RecordFailure("machine.copy: expected a list of source and target")
+        raise InvalidRecord("machine.copy: expected a list of source and target")
     targets: dict[str, int] = {}
     for index, copy in enumerate(copies):
         target = _check_copy(f"machine.copy[{index}]", copy)
         if target in targets:
-            raise RecordFailure(
+            raise InvalidRecord(
                 f"machine.copy[{index}].target: {target} is that of machine.copy[{targets[target]}]"
             )
         targets[target] = index
@@ -43,15 +43,15 @@ def check_machine(machine: Any, environ: Mapping[str, str]) -> None:
 
 def _check_variable(at: str, name: str, value: Any, environ: Mapping[str, str]) -> None:
     if not _VARIABLE.fullmatch(name):
-        raise RecordFailure(f"{at}: is not the name of a variable")
+        raise InvalidRecord(f"{at}: is not the name of a variable")
     if isinstance(value, str):
         return
     kind, wanted = next(iter(value.items())) if _is_single(value) else (None, None)
     if kind in ("fromEnv", "$env") and isinstance(wanted, str):
         if wanted not in environ:
-            raise RecordFailure(f"{at}: the daemon's environment has no variable {wanted}")
+            raise InvalidRecord(f"{at}: the daemon's environment has no variable {wanted}")
     elif kind != "$secret" or not isinstance(wanted, str) or not wanted:
-        raise RecordFailure(f"{at}: expected a text, or a reference to one")
+        raise InvalidRecord(f"{at}: expected a text, or a reference to one")
 
 
 def _is_single(value: Any) -> bool:
@@ -60,13 +60,13 @@ def _is_single(value: Any) -> bool:
 
 def _check_copy(at: str, copy: Any) -> str:
     if not isinstance(copy, Mapping) or set(copy) != {"source", "target"}:
-        raise RecordFailure(f"{at}: expected an object with source and target")
+        raise InvalidRecord(f"{at}: expected an object with source and target")
     for side in ("source", "target"):
         if not isinstance(copy[side], str) or not copy[side]:
-            raise RecordFailure(f"{at}.{side}: expected a path")
+            raise InvalidRecord(f"{at}.{side}: expected a path")
     if not copy["source"].startswith(("/", "~/")):
-        raise RecordFailure(f"{at}.source: expected an absolute path, or one under ~/")
+        raise InvalidRecord(f"{at}.source: expected an absolute path, or one under ~/")
     if not copy["target"].startswith("/"):
-        raise RecordFailure(f"{at}.target: expected an absolute path")
+        raise InvalidRecord(f"{at}.target: expected an absolute path")
     target: str = copy["target"].rstrip("/")
     return target

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import attrs
 
-from ahpd.interfaces import AgentRecord, RecordFailure
+from ahpd.interfaces import AgentRecord, InvalidRecord, RecordFailure
 from ahpd_agent_acp.machine import check_machine
 from ahpd_agent_acp.rows import ROWS, Mode, Row, SignIn
 
@@ -116,7 +116,6 @@ SCHEMA: Final[Mapping[str, Any]] = {
         "authenticate": {
             "type": "object",
             "description": "The sign-in sent after the handshake",
-            "required": ["methodId"],
             "additionalProperties": False,
             "properties": {
                 "methodId": _text("One of the ids the agent offers"),
@@ -169,6 +168,9 @@ SCHEMA: Final[Mapping[str, Any]] = {
 #: Fields only the host's owner may set.
 HOST_ONLY: Final = ("base", "command", "args", "cwd", "install", "page", "machine")
 
+#: Fields whose references are left as they are: a machine's are read when one is made.
+LEFT_WRITTEN: Final = ("machine",)
+
 #: Fields whose value is what the field's schema has as its default.
 _PLAIN: Final = (
     "cutTurns",
@@ -188,18 +190,21 @@ _PLAIN: Final = (
 def read_record(
     record: AgentRecord, environ: Mapping[str, str], defaults: Defaults, system: str = "linux"
 ) -> Options:
-    """What a record makes of an agent. Raises `RecordFailure` in one line that names its field."""
+    """What a record makes of an agent.
+
+    Raises `InvalidRecord` in one line that names its field, `RecordFailure` for what is missing.
+    """
     config = record.config
     row = _row_of(record)
     command = config.get("command") or (None if row is None else row.command)
     if not command:
-        raise RecordFailure(
+        raise InvalidRecord(
             f"command: {record.id} names no program and is no shipped row; "
             f"set command, or base to one of {', '.join(ROWS)}"
         )
     if "/" in command and not command.startswith("/"):
         # It would be looked for in the folder of each session, which may hold anybody's files.
-        raise RecordFailure(
+        raise InvalidRecord(
             f"command: found {command!r}; give the whole path, or a name that is on PATH"
         )
     check_machine(config.get("machine"), environ)
@@ -235,7 +240,7 @@ def _row_of(record: AgentRecord) -> Row | None:
     if base is None:
         return ROWS.get(record.id)
     if base not in ROWS:
-        raise RecordFailure(f"base: found {base!r}, expected one of {', '.join(ROWS)}")
+        raise InvalidRecord(f"base: found {base!r}, expected one of {', '.join(ROWS)}")
     return ROWS[base]
 
 
@@ -246,7 +251,7 @@ def _environment(written: Mapping[str, Any], environ: Mapping[str, str]) -> Mapp
         if isinstance(value, Mapping):
             value = _referenced(f"env.{name}", value, environ)  # noqa: PLW2901
         if not isinstance(value, str):
-            raise RecordFailure(f"env.{name}: expected a text, or a reference to one")
+            raise InvalidRecord(f"env.{name}: expected a text, or a reference to one")
         if value:
             found[name] = value
     return found
@@ -260,7 +265,7 @@ def _referenced(at: str, value: Mapping[str, Any], environ: Mapping[str, str]) -
         raise RecordFailure(f"{at}: the daemon's environment has no variable {name}")
     if kind == "$secret":
         raise RecordFailure(f"{at}: the secret {name!r} is not in this host's vault")
-    raise RecordFailure(f"{at}: expected a text, or a reference to one")
+    raise InvalidRecord(f"{at}: expected a text, or a reference to one")
 
 
 def _sign_in(config: Mapping[str, Any], row: Row | None) -> SignIn | None:
@@ -268,7 +273,7 @@ def _sign_in(config: Mapping[str, Any], row: Row | None) -> SignIn | None:
     if written is None:
         return None if row is None else row.sign_in
     if not isinstance(written, Mapping) or not written.get("methodId"):
-        raise RecordFailure("authenticate.methodId: is missing")
+        raise InvalidRecord("authenticate.methodId: is missing")
     variables = written.get("fromEnv") or ()
     if isinstance(variables, str):
         variables = (variables,)

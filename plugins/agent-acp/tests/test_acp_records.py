@@ -6,7 +6,7 @@ import pytest_twisted
 from jsonschema import Draft202012Validator
 from zope.interface.verify import verifyObject
 
-from ahpd.interfaces import AgentRecord, IEditedAgent, IEngine, RecordFailure
+from ahpd.interfaces import AgentRecord, IEditedAgent, IEngine, InvalidRecord, RecordFailure
 from ahpd_agent_acp.engine import ENGINE, AcpEngine
 from ahpd_agent_acp.record import SCHEMA, Defaults, read_record, wants_sign_in
 from ahpd_agent_acp.rows import ROWS
@@ -81,6 +81,16 @@ def test_what_cannot_be_built_names_its_field_in_one_line(config, words):
     with pytest.raises(RecordFailure, match=words) as failed:
         made(**config)
     assert "\n" not in str(failed.value)
+    missing = "env" in config  # what is not there now may be there later
+    assert isinstance(failed.value, InvalidRecord) is not missing
+
+
+def test_what_it_cannot_be_built_of_is_kept_for_a_person_to_mend():
+    Draft202012Validator(ENGINE.schema()).validate({"command": "c", "authenticate": {}})
+
+
+def test_a_machines_secrets_are_read_where_a_machine_is_made():
+    assert ENGINE.left_written == ("machine",)
 
 
 def test_a_machine_that_is_rightly_written_is_taken():

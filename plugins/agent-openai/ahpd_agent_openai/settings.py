@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import attrs
 
-from ahpd.interfaces import AgentRecord, RecordFailure
+from ahpd.interfaces import AgentRecord, InvalidRecord
 from ahpd.protocol import State
 from ahpd_agent_openai.tools.switches import schema as tools_schema
 
@@ -101,7 +101,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def read(record: AgentRecord) -> Settings:
-    """The settings of a record whose config fits `SCHEMA`. Raises `RecordFailure`."""
+    """The settings of a record whose config fits `SCHEMA`. Raises `InvalidRecord`."""
     config = record.config
     providers = tuple(
         Provider(
@@ -116,7 +116,7 @@ def read(record: AgentRecord) -> Settings:
     names = [one.id for one in providers]
     for index, name in enumerate(names):
         if "/" in name or name in names[:index]:
-            raise RecordFailure(
+            raise InvalidRecord(
                 f"providers[{index}].id must be unique and hold no slash, found {name!r}"
             )
     base_url = config.get("baseUrl")
@@ -154,7 +154,7 @@ def read(record: AgentRecord) -> Settings:
 def endpoint_url(text: str, field: str) -> str:
     """An endpoint's URL, without the slash at its end.
 
-    Raises `RecordFailure` for what is none, in words that repeat no secret of it.
+    Raises `InvalidRecord` for what is none, in words that repeat no secret of it.
     """
     try:
         parts = urlsplit(text.strip())
@@ -162,9 +162,9 @@ def endpoint_url(text: str, field: str) -> str:
     except ValueError:
         valid = False
     if not valid:
-        raise RecordFailure(f"{field} must be a URL that begins with http:// or https://")
+        raise InvalidRecord(f"{field} must be a URL that begins with http:// or https://")
     if parts.username is not None or parts.query or parts.fragment:
-        raise RecordFailure(
+        raise InvalidRecord(
             f"{field} must end with its path and name no user: a key belongs into apiKey"
         )
     return text.strip().rstrip("/")
@@ -173,9 +173,9 @@ def endpoint_url(text: str, field: str) -> str:
 def _headers(given: Mapping[str, str] | None, field: str) -> Mapping[str, str]:
     for name, value in (given or {}).items():
         if not name or not name.replace("-", "").replace("_", "").isalnum() or not name.isascii():
-            raise RecordFailure(f"{field} has a name that is none of a header: {name!r}")
+            raise InvalidRecord(f"{field} has a name that is none of a header: {name!r}")
         if any(character in value for character in "\r\n\0"):
-            raise RecordFailure(f"{field}.{name} must be one line")
+            raise InvalidRecord(f"{field}.{name} must be one line")
     return dict(given or {})
 
 

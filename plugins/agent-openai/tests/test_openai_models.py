@@ -6,7 +6,7 @@ import pytest_twisted
 from twisted.internet.defer import Deferred
 from zope.interface.verify import verifyObject
 
-from ahpd.interfaces import AgentFailure, AgentRecord, IEngine, RecordFailure
+from ahpd.interfaces import AgentFailure, AgentRecord, IEngine, InvalidRecord
 from ahpd.protocol.check import check_strict
 from ahpd.protocol.shapes import shape
 from ahpd.testing.agents import RecordedHost
@@ -269,7 +269,7 @@ def test_the_resource_is_the_origin_of_an_endpoint_with_tls():
 )
 def test_a_record_that_cannot_be_read_names_its_field_and_no_secret(config, words):
     record = AgentRecord(id="bot", engine="openai", name="Bot", config=config)
-    with pytest.raises(RecordFailure, match=words) as caught:
+    with pytest.raises(InvalidRecord, match=words) as caught:
         read(record)
     assert "secret" not in str(caught.value)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from twisted.internet.defer import CancelledError, Deferred
 
-from ahpd.interfaces import Permission, RecordFailure
+from ahpd.interfaces import InvalidRecord, Permission
 from ahpd_agent_openai.tools import ToolBox, schema, switches
 from ahpd_agent_openai.tools.base import READS, Tool
 from ahpd_agent_openai.tools.testing import ToolsBench
@@ -131,7 +131,7 @@ def test_providers_are_asked_in_the_order_they_are_listed():
     ],
 )
 def test_what_is_wrong_with_the_option_is_told_by_its_field(value, words):
-    with pytest.raises(RecordFailure) as failure:
+    with pytest.raises(InvalidRecord) as failure:
         switches(value)
     assert words in str(failure.value)
     assert "secret" not in str(failure.value)
@@ -141,7 +141,7 @@ def test_what_is_wrong_with_the_option_is_told_by_its_field(value, words):
 def test_a_record_names_providers_without_a_key_alone():
     assert switches({"web": {"search": {"duckduckgo": True}}}, keyless=True).search
     value = {"web": {"search": {"brave": {"apiKey": "secret"}}}}
-    with pytest.raises(RecordFailure) as failure:
+    with pytest.raises(InvalidRecord) as failure:
         switches(value, at="config.tools", keyless=True)
     assert str(failure.value).startswith("config.tools.web.search.brave: ")
     assert "secret" not in str(failure.value)

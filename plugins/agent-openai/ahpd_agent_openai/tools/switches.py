@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import attrs
 
-from ahpd.interfaces import RecordFailure
+from ahpd.interfaces import InvalidRecord
 from ahpd.protocol import State
 from ahpd_agent_openai.tools.web.providers import Brave, DuckDuckGo, Provider, Tavily
 
@@ -33,7 +33,7 @@ class Switches:
 
 
 def switches(value: Any, *, at: str = "tools", keyless: bool = False) -> Switches:
-    """What `tools` says. Raises `RecordFailure`.
+    """What `tools` says. Raises `InvalidRecord`.
 
     `at` is where it stands. `keyless` is for an agent's record, which may name providers that
     need no key alone: a key this deep in it would stay there for everybody to read.
@@ -51,10 +51,10 @@ def switches(value: Any, *, at: str = "tools", keyless: bool = False) -> Switche
 
 def _object(value: Any, at: str, known: tuple[str, ...]) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise RecordFailure(f"{at}: expected an object with any of {', '.join(known)}")
+        raise InvalidRecord(f"{at}: expected an object with any of {', '.join(known)}")
     for name in value:
         if name not in known:
-            raise RecordFailure(
+            raise InvalidRecord(
                 f"{at}.{str(name)[:60]}: there is no such field; {at} takes {', '.join(known)}"
             )
     return value
@@ -66,7 +66,7 @@ def _switch(value: Any, at: str) -> bool:
     if at.endswith(".web") and isinstance(value, Mapping):
         return True
     also = ", or an object with search" if at.endswith(".web") else ""
-    raise RecordFailure(f"{at}: expected true or false{also}")
+    raise InvalidRecord(f"{at}: expected true or false{also}")
 
 
 def _providers(web: Mapping[str, Any], at: str, keyless: bool) -> tuple[Provider, ...]:
@@ -77,7 +77,7 @@ def _providers(web: Mapping[str, Any], at: str, keyless: bool) -> tuple[Provider
     made: list[Provider] = []
     for name, value in search.items():
         if name in _KEYED and keyless:
-            raise RecordFailure(
+            raise InvalidRecord(
                 f"{at}.{name}: a record names providers without a key alone, "
                 f"{', '.join(_KEYLESS)}; one with a key is set in the plugin's options"
             )
@@ -86,7 +86,7 @@ def _providers(web: Mapping[str, Any], at: str, keyless: bool) -> tuple[Provider
         elif value is True:
             made.append(_KEYLESS[name]())
         elif value is not False:
-            raise RecordFailure(f"{at}.{name}: expected true")
+            raise InvalidRecord(f"{at}.{name}: expected true")
     return tuple(made)
 
 
@@ -94,9 +94,9 @@ def _key(value: Any, at: str) -> str:
     given = _object(value, at, ("apiKey",))
     key = given.get("apiKey")
     if not isinstance(key, str) or not key.strip():
-        raise RecordFailure(f"{at}.apiKey: expected the provider's key, a text")
+        raise InvalidRecord(f"{at}.apiKey: expected the provider's key, a text")
     if not key.isascii() or not key.isprintable() or " " in key:
-        raise RecordFailure(f"{at}.apiKey: holds a character no key has")
+        raise InvalidRecord(f"{at}.apiKey: holds a character no key has")
     return key
 
 
