@@ -161,6 +161,7 @@ async def _listening(
     if listener is not None:
         await listener.when_listening()
         address = listener.address
+    built.records.listening()
     around.side.world.side = around.side.world.built
     around.plugins.tunnels.listening(getattr(address, "port", None))
     return None if listener is None else listening_payload(ground.settings, address)

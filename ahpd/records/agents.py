@@ -20,7 +20,7 @@ from ahpd.interfaces import Alert, IRecords, ISecrets, Owned, RecordChange
 from ahpd.protocol import State
 from ahpd.records.building import Secrets
 from ahpd.records.engines import Engines
-from ahpd.records.kept import WrongRecord, kept_record, read_record
+from ahpd.records.kept import kept_record, readable
 from ahpd.records.members import surfaces_of
 from ahpd.records.opening import (
     DISABLED,
@@ -34,6 +34,7 @@ from ahpd.records.opening import (
     refuse_twins,
 )
 from ahpd.records.paused import PausedAgent
+from ahpd.records.probing import Probes
 from ahpd.records.roster import CONFIGURED as CONFIGURED_SECTION
 from ahpd.records.roster import KEPT as KEPT_SECTION
 from ahpd.records.roster import REGISTERED
@@ -80,6 +81,7 @@ class AgentRecords:
         self._records: IRecords | None = None
         self._stop: Callable[[], None] = lambda: None
         self._stopped = False
+        self.probes = Probes(ground.agents, ground.ports_for, self.show)
         self.rows = Rows(
             SCHEME,
             title="Agents",
@@ -136,6 +138,7 @@ class AgentRecords:
     def stop(self) -> None:
         """Follow the collection no more, and open nothing."""
         self._stopped = True
+        self.probes.stop()
         self._stop()
 
     async def contributed(self, items: Mapping[str, Owned]) -> None:
@@ -174,7 +177,7 @@ class AgentRecords:
     async def _stored(self) -> Sequence[WrittenRecord]:
         found = []
         for value in () if self._records is None else await self._records.list():
-            written = _written(value)
+            written = readable(value)
             if written is not None:
                 found.append(written)
         return found
@@ -195,7 +198,7 @@ class AgentRecords:
                 if held is not None:
                     await self.drop(identifier)
                 return
-            written = _written(value)
+            written = readable(value)
             if written is None or (held is not None and held.written == written):
                 return
             await self.change(written)
@@ -237,6 +240,7 @@ class AgentRecords:
     async def drop(self, identifier: str) -> None:
         """Let go of a record: what runs on its agent ends, then it is offered no more."""
         held = self.held.pop(identifier)
+        self.probes.forget(held)
         self._close_views(held)
         self.rows.remove(identifier)
         await self.fold()
@@ -270,7 +274,8 @@ class AgentRecords:
             held.quiet = False
 
     def _take(self, held: Held, opened: Opened) -> None:
-        held.opened = opened
+        before, held.opened = held.opened, opened
+        self.probes.opened(held, before)
         if opened.agent is None:
             self._close_views(held)
         for ref in _OF_OPENING:
@@ -388,15 +393,3 @@ def _import(engines: Engines, name: str) -> None:
         engines.get(name)
     except Exception:  # its row says what it can without it
         log.debug("the engine {name} is not read", name=name)
-
-
-def _written(value: State) -> WrittenRecord | None:
-    try:
-        return read_record(value)
-    except WrongRecord as wrong:
-        log.error(
-            "agents/{id}.json: {wrong}; the agent is left out",
-            id=str(value.get("id"))[:100],
-            wrong=str(wrong),
-        )
-        return None

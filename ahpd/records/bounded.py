@@ -16,9 +16,16 @@ def within(
     """The result of `await work()`; fails with `TimeoutError` when it is not there in time.
 
     What is late is cancelled, and waited for no longer whether it heeds that or not; what
-    becomes of it then is nobody's. `work` may raise where it stands.
+    becomes of it then is nobody's, and so is what is cancelled by whoever waits. `work` may raise
+    where it stands.
     """
-    result: Deferred[T] = Deferred()
+
+    def given_up(_: object) -> None:
+        under_way.cancel()
+        if timer.active():
+            timer.cancel()
+
+    result: Deferred[T] = Deferred(given_up)
 
     def late() -> None:
         result.errback(Failure(TimeoutError()))

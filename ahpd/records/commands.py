@@ -10,14 +10,10 @@ import attrs
 from twisted.logger import Logger
 
 from ahpd.config.records import WrittenRecord
-from ahpd.config.redaction import scrub
 from ahpd.extensions.operations import OperationsOf
 from ahpd.interfaces import (
-    Alert,
     Caller,
     Description,
-    Finding,
-    IProbedAgent,
     Method,
     Operation,
     RecordsFailure,
@@ -240,26 +236,8 @@ class AgentCommands:
         finally:
             self._records.lock.release()
         if held.opened.state == READY:
-            await self._probe(held)
+            await self._records.probes.ask(held)
         return self._row(held, caller)
-
-    async def _probe(self, held: Held) -> None:
-        """Ask the agent, as it is now; what it found is forgotten where it was replaced."""
-        opened, agents = held.opened, self._records.ground.agents
-        asked = opened.agent
-        if not IProbedAgent.providedBy(asked):
-            asked = _ByEngine(opened.ready, self._records.ground.ports_for(held.written))
-        found = await agents.probe(held.written.id, asked)
-        if held.opened is not opened or self._records.get(held.written.id) is not held:
-            return
-        wrong = [finding for finding in found if not finding.ok]
-        if wrong:
-            assert opened.ready is not None, "what is ready was prepared"
-            text = scrub("; ".join(_said(each) for each in wrong), opened.ready.secrets)
-            held.alerts.raise_(Alert(level="warning", text=text, ref="probe"))
-        else:
-            held.alerts.clear("probe")
-        self._records.show(held)
 
     # -- what is refused ---------------------------------------------------------------------
 
@@ -294,24 +272,6 @@ class AgentCommands:
         rows = self._records.rows
         row = rows.get(held.written.id)
         return {} if row is None else rows.shown(row, caller)
-
-
-@attrs.frozen
-class _ByEngine:
-    """Asks an engine about a record whose agent cannot be asked itself."""
-
-    ready: Any
-    ports: Any
-
-    async def probe(self) -> Sequence[Finding]:
-        """See `IEngine.check`."""
-        found: Sequence[Finding] = await self.ready.engine.check(self.ready.record, self.ports)
-        return found
-
-
-def _said(finding: Finding) -> str:
-    words = " ".join(finding.words.split())
-    return words if finding.mend is None else f"{words} ({finding.mend})"
 
 
 def _describe(title: str, description: str) -> Callable[[], Description]:

@@ -7,6 +7,8 @@ PLUGINS.txt, `x-ahpd-agents` ("The daemon keeps the agents in the JSON collectio
 from collections.abc import Mapping
 from typing import Any, Final
 
+from twisted.logger import Logger
+
 from ahpd.config.errors import WrongValue
 from ahpd.config.json_values import check_json, check_mapping
 from ahpd.config.kinds import describe
@@ -14,6 +16,8 @@ from ahpd.config.records import MODES, SLUG_WORDS, WrittenRecord, is_slug
 from ahpd.extensions.owners import HOST, OWNER_WORDS, is_owner
 from ahpd.interfaces import RecordOptions
 from ahpd.protocol import State
+
+log = Logger()
 
 #: The collection, and how it is kept.
 COLLECTION: Final = "agents"
@@ -70,6 +74,19 @@ def read_record(value: Mapping[str, Any]) -> WrittenRecord:
         config=config,
         place=f"{COLLECTION}/{value['id']}.json",
     )
+
+
+def readable(value: State) -> WrittenRecord | None:
+    """The record of one file; None, and a line in the log, for what is none."""
+    try:
+        return read_record(value)
+    except WrongRecord as wrong:
+        log.error(
+            "agents/{id}.json: {wrong}; the agent is left out",
+            id=str(value.get("id"))[:100],
+            wrong=str(wrong),
+        )
+        return None
 
 
 def kept_record(written: WrittenRecord) -> State:

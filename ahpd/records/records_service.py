@@ -129,6 +129,10 @@ class AgentRecordsService(Service):
         super().startService()  # type: ignore[no-untyped-call]
         Deferred.fromCoroutine(self.load())
 
+    def listening(self) -> None:
+        """The host listens: agents are asked from now on whether they work."""
+        self.records.probes.begin()
+
     def stopService(self) -> None:
         """Follow the files no more. The agents are closed by whoever holds them."""
         super().stopService()  # type: ignore[no-untyped-call]

@@ -84,6 +84,8 @@ class Held:
     alerts: Alerts
     opened: Opened
     views: Views | None = None
+    question: object = None
+    """What its agent was asked last, while it counts; an answer to another one does not."""
     quiet: bool = False
     """Whether it is being opened: what it shows is said once that is over."""
 

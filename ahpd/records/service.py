@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from twisted.application.service import Service
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
@@ -64,7 +64,7 @@ class AgentsService(Service):
         self.agents = agents if isinstance(agents, AgentsRoster) else AgentsRoster(**{OWN: agents})
         self.changed = changed
         self.sessions: Sessions | None = None
-        self._clock = clock
+        self.clock = clock
         self._moved = False
         self._call: IDelayedCall | None = None
         self._leaving: dict[int, Any] = {}
@@ -193,7 +193,7 @@ class AgentsService(Service):
 
     def _schedule(self) -> None:
         if self._call is None:
-            self._call = self._clock.callLater(CHANGE_WINDOW, self._say)
+            self._call = self.clock.callLater(CHANGE_WINDOW, self._say)
 
     def _say(self) -> None:
         self._call, self._moved = None, False
@@ -213,7 +213,9 @@ class AgentsService(Service):
         if ask is None:
             return ()
         try:
-            return tuple(await within(PROBE_BOUND, self._clock, ask))
+            return tuple(await within(PROBE_BOUND, self.clock, ask))
+        except CancelledError:
+            words = "was stopped before it said whether it works"
         except TimeoutError:
             words = f"did not say whether it works within {PROBE_BOUND:g} s"
         except Exception as error:
@@ -235,7 +237,7 @@ class AgentsService(Service):
 
     async def _close_one(self, provider: str, agent: Any) -> None:
         try:
-            await within(CLOSE_BOUND, self._clock, agent.close)
+            await within(CLOSE_BOUND, self.clock, agent.close)
         except TimeoutError:
             log.error(
                 "the agent {provider} was not down after {bound} s and is left behind",
