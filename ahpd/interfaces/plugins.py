@@ -273,7 +273,10 @@ class IPluginHost(IPluginContext):
         """See `ISecrets.read`. Raises `SecretFailure`."""
 
     async def install(requirement: str) -> Mapping[str, str]:
-        """Install one package into `installed`: `{"version": ...}` or `{"error": ...}`."""
+        """Install one package into `installed`: `{"version": ...}` or `{"error": ...}`.
+
+        Wheels alone, by name, path or address: what has to be built would run code here.
+        """
 
     def connect() -> IConnectionToHost:
         """*Later.* A connection to this host, as `plugin:<id>` with the entry's grants. It is closed

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import attrs
 from twisted.internet.defer import DeferredLock
@@ -223,6 +224,11 @@ class Installer:
         if isinstance(requirement, str) and _QUOTES & set(requirement):
             raise InstallFailure("a requirement holds no quotes, no % and no $", asked=True)
         wanted = wanted_of(requirement, self._root.folder)
+        if wanted.kind != "name" and not _is_wheel(wanted.text):
+            raise InstallFailure(
+                f"{wanted.text} is no wheel: what has to be built runs code of its own here",
+                asked=True,
+            )
         async with self._alone():
             held_to = self._held_to()
         make_private(folder)
@@ -230,6 +236,7 @@ class Installer:
             report = Path(staging) / "report.json"
             await self._root.pip(
                 *("install", "--upgrade", "--target", str(folder), "--report", str(report)),
+                *("--only-binary", ":all:"),  # nothing of a package runs by being installed
                 *(*held_to, *_named(wanted, wanted.text, Path(staging))),
                 environ=environ_for(
                     wanted.credential, wanted.text, Path(staging), self._root.environ
@@ -309,3 +316,8 @@ def _requested(report: Path) -> tuple[str, str] | None:
     except (OSError, ValueError, KeyError, TypeError):
         raise InstallFailure("pip's report cannot be read") from None
     return None
+
+
+def _is_wheel(source: str) -> bool:
+    """Whether a path or an address is a wheel's, by its name."""
+    return urlsplit(source).path.endswith(".whl")

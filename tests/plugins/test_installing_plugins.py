@@ -6,6 +6,7 @@ import json
 import netrc
 import os
 import stat
+import tarfile
 import zipfile
 from importlib.metadata import version as version_of
 from pathlib import Path
@@ -523,6 +524,29 @@ async def test_a_plugin_installs_packages_into_a_folder_of_its_own(
     assert installer.distribution("h2-tool") is None
     answer = await installer.install_into(folder, "h2-no-such-tool")
     assert answer == {"error": "No matching distribution found for h2-no-such-tool"}
+
+
+@ensureDeferred
+async def test_nothing_of_a_package_runs_by_being_installed_for_a_plugin(
+    wheels, installer, runs, tmp_path
+):
+    folder = tmp_path / "installed"
+    wheel = make_wheel(wheels, "h2-tool", "1.0")
+    assert await installer.install_into(folder, str(wheel)) == {"version": "1.0"}
+    ran = tmp_path / "ran"
+    tree = tmp_path / "h2-built"
+    tree.mkdir()
+    (tree / "setup.py").write_text(f"open({str(ran)!r}, 'w')\n")
+    with tarfile.open(wheels / "h2-built-1.0.tar.gz", "w:gz") as archive:
+        archive.add(tree, "h2-built-1.0")
+    before = len(runs.commands)
+    for source in (str(tree), "https://x.example/h2-1.0.tar.gz", "git+https://x.example/y"):
+        answer = await installer.install_into(folder, source)
+        assert "is no wheel" in answer["error"]
+    assert len(runs.commands) == before
+    answer = await installer.install_into(folder, "h2-built")
+    assert answer == {"error": "No matching distribution found for h2-built"}
+    assert not ran.exists()
 
 
 @pytest.mark.parametrize(
