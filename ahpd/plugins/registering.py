@@ -85,6 +85,11 @@ class Registrar:
         )
         if provider != agent.provider:
             raise PluginError(f"the provider of an agent is written small: {agent.provider!r}")
+        if provider in self.contribution.resource_providers:  # the other way round is the fold's
+            self._warn(
+                f"the agent {provider} is left out: it is the name of the plugin's own scheme"
+            )
+            return
         self._take("agents", "agents", provider, agent)
 
     def register_engine(self, engine: Any) -> None:

@@ -578,6 +578,15 @@ def test_a_gap_in_each_schema_is_a_line_that_says_where(taking):
     ]
 
 
+def test_of_a_scheme_and_an_agent_with_one_name_the_later_is_left_out(taking):
+    taking.register_resource_provider("notes", Notes())
+    taking.register_agent(agent("notes"))
+    assert taking.took.agents == {}
+    assert taking.lines == [
+        "the agent notes is left out: it is the name of the plugin's own scheme"
+    ]
+
+
 def test_what_is_refused_warns_of_nothing(taking):
     with pytest.raises(PluginError):
         taking.register_tool(
