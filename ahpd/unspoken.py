@@ -25,7 +25,10 @@ _LINE: Final = 16
 
 
 def struck(text: str, secrets: Iterable[str], instead: str = SET) -> str:
-    """`text` with every form of every secret replaced, the longest first."""
+    """`text` with every form of every secret replaced, the longest first.
+
+    What comes out can be sent: half of a character, which no encoding has, is written out.
+    """
     found = {form for secret in secrets if secret and text for form in _forms(secret)}
     for form in sorted(found, key=len, reverse=True):
         if len(form) < SHORT:
@@ -35,7 +38,7 @@ def struck(text: str, secrets: Iterable[str], instead: str = SET) -> str:
             text = text.replace(form, instead)
     for form in found:
         text = _uncut(text, form, instead)
-    return text
+    return text if text.isascii() else text.encode(errors="backslashreplace").decode()
 
 
 def _uncut(text: str, form: str, instead: str) -> str:

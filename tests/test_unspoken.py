@@ -59,6 +59,12 @@ def test_half_a_character_is_no_reason_to_fail():
     assert struck("x \ud800-half-of-it y", ["\ud800-half-of-it"]) == "x <set> y"
 
 
+def test_what_is_said_can_be_sent():
+    said = struck("caf\xe9 \ud800 and sk-live-0123", ["sk-live-0123"])
+    assert said == "caf\xe9 \\ud800 and <set>"
+    assert said.encode()
+
+
 def test_what_is_learned_later_is_not_spoken_from_then_on():
     held, other = Unspoken(["tok"]), Unspoken()
     held.join(other)

@@ -10,7 +10,7 @@ from twisted.internet.interfaces import IReactorTime
 from ahpd.connectors.live import Opened
 from ahpd.extensions.waiting import Late, awaited, within
 from ahpd.interfaces import Check
-from ahpd.schemas.striking import struck
+from ahpd.schemas.striking import said, struck
 
 #: Seconds a service has to answer; one that does not is unreachable.
 PATIENCE: Final = 10.0
@@ -40,6 +40,6 @@ async def check(opened: Opened, clock: IReactorTime) -> Check | None:
     except Late:
         answer = Check(result="unreachable", message=f"no answer within {PATIENCE:g} seconds")
     except Exception as failed:
-        answer = Check(result="failed", message=str(failed))
+        answer = Check(result="failed", message=said(failed))
     words = struck(answer.message, opened.secrets).strip() or _SAID[answer.result]
     return Check(result=answer.result, message=words)

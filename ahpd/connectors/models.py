@@ -13,6 +13,7 @@ from twisted.logger import Logger
 
 from ahpd.extensions.waiting import Background, awaited, within
 from ahpd.protocol import State
+from ahpd.protocol.characters import is_whole_json
 from ahpd.protocol.timestamps import stamp
 
 log = Logger()
@@ -100,6 +101,5 @@ async def awaited_read(read: Callable[[], Any]) -> Any:
 def _rows(answered: Any) -> Sequence[State]:
     if isinstance(answered, str | bytes | Mapping) or not isinstance(answered, Sequence):
         raise TypeError("the models are no list")
-    return [
-        dict(row) for row in answered if isinstance(row, Mapping) and isinstance(row.get("id"), str)
-    ]
+    rows = (dict(row) for row in answered if isinstance(row, Mapping))
+    return [row for row in rows if isinstance(row.get("id"), str) and is_whole_json(row)]

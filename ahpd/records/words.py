@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 
 from ahpd.config.redaction import scrub
+from ahpd.schemas.striking import said
 
 
 def failure_words(error: BaseException, secrets: Sequence[str] = ()) -> str:
     """What an exception says, on one line and without `secrets`; its class where that says more."""
-    words = scrub(" ".join(str(error).split()), list(secrets))
+    words = scrub(" ".join(said(error).split()), list(secrets))
     name = type(error).__name__
     if not words:
         return name

@@ -12,7 +12,7 @@ from twisted.logger import Logger
 
 from ahpd.extensions.waiting import Background, Late, awaited, within
 from ahpd.interfaces import Report, Tunnel, TunnelKind, TunnelReport
-from ahpd.schemas import struck
+from ahpd.schemas.striking import said, struck
 from ahpd.tunnels.live import Live, check_report
 from ahpd.tunnels.settings import Problem
 
@@ -134,7 +134,7 @@ class Asking:
         except CancelledError:  # the host stops; whoever asked tidies up behind it
             raise Problem("it was interrupted") from None
         except Exception as failed:
-            words = struck(" ".join(str(failed).split()), secrets)
+            words = struck(" ".join(said(failed).split()), secrets)
             name = type(failed).__name__
             if isinstance(failed, LookupError):  # whose words are a bare name
                 words = f"{name}: {words}"

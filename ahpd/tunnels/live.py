@@ -7,6 +7,7 @@ import attrs
 
 from ahpd.interfaces import Owned, PluginError, Tunnel, TunnelKind, TunnelReport
 from ahpd.protocol import State
+from ahpd.protocol.characters import HALF_WORDS, is_whole_json
 from ahpd.schemas import struck, unmarked
 from ahpd.tunnels.records import head_of, is_on, own
 
@@ -142,3 +143,5 @@ def check_report(report: object) -> None:
             raise PluginError(f"the {name} a tunnel reports is a text")
     if report.settings is not None and not isinstance(report.settings, Mapping):
         raise PluginError("the settings a tunnel reports are an object")
+    if not is_whole_json(report.settings):
+        raise PluginError(f"what a tunnel reports of its settings {HALF_WORDS}")

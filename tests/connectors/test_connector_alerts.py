@@ -139,6 +139,30 @@ def test_only_an_open_connector_is_noted_of_and_refreshed(host, mail):
     assert "is not open" in host.refused("secret", asked, PLUGIN)
 
 
+class Unsayable(Exception):
+    """An exception whose words cannot be read."""
+
+    def __str__(self):
+        raise ValueError
+
+
+@pytest.mark.parametrize(
+    ("failure", "words"),
+    [(RuntimeError("half \ud800"), "half \\ud800"), (Unsayable(), "Unsayable")],
+)
+def test_words_that_cannot_be_sent_or_read_are_made_such(host, mail, failure, words):
+    def failing(*_):
+        raise failure
+
+    mail.checking = failing
+    assert host.put()["alerts"][0]["text"] == words
+    mail.running = failing
+    host.sessions["ahp-session:/s1"] = {"connectors": {"w": "connectors://mail/work"}}
+    assert host.failed("mail_send", text="x") == f"w: {words}"
+    mail.opening = failing
+    assert host.put()["alerts"][0]["text"] == words
+
+
 # -- refreshed secrets ------------------------------------------------------------------------
 
 

@@ -391,7 +391,16 @@ def test_a_reading_that_never_answers_is_given_up_and_holds_no_open():
     assert asked.result() == {"models": []}
 
 
-@pytest.mark.parametrize("answer", ["llama", {"id": "x"}, None, [1, {"name": "x"}]])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "llama",
+        {"id": "x"},
+        None,
+        [1, {"name": "x"}],
+        [{"id": "half \ud800"}],
+    ],
+)
 def test_what_is_no_list_of_models_lists_none(answer):
     host = served(answer)
     host.put()

@@ -5,6 +5,7 @@ from twisted.internet.defer import Deferred
 
 from ahpd.interfaces.agents import Finding
 from ahpd.records.checking import CHECK_BOUND, Checker
+from ahpd.records.words import failure_words
 from ahpd.testing.planted import planted
 
 SECRET = planted("the key of a record")
@@ -82,3 +83,15 @@ def test_a_secret_is_read_from_the_vault_where_there_is_one(world):
     )
     assert words[1] == 'config.apiKey: names the secret "host:x": the vault holds no host:x'
     assert words[2].startswith("found, ")
+
+
+class Unsayable(Exception):
+    """One whose words cannot be read."""
+
+    def __str__(self):
+        raise ValueError
+
+
+def test_what_an_exception_says_is_words_that_can_be_sent():
+    assert failure_words(RuntimeError("half \ud800")) == "half \\ud800"
+    assert failure_words(Unsayable()) == "Unsayable"

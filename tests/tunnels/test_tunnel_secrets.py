@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from ahpd.interfaces import RecordsFailure, SecretFailure, TunnelReport
+from ahpd.interfaces import PluginError, RecordsFailure, SecretFailure, TunnelReport
 from ahpd.record_store.memory import MemoryRecordStore
 from ahpd.vault import MemoryVault
 
@@ -53,6 +53,19 @@ def test_a_secret_within_a_setting_is_kept_too_where_the_setting_is_sent_as_it_i
     host.invoke("dev/update", "t1", {"auth": None})
     assert dev.running["t1"].settings == {}
     assert host.vaulted() == {}
+
+
+def test_words_of_a_kind_that_cannot_be_sent_are_made_such(host, dev):
+    def failing(tunnel, report):
+        report(TunnelReport(url="https://half \ud800/", error="half \ud800"))
+        with pytest.raises(PluginError, match="half a character"):
+            report(TunnelReport(settings={"note": "half \ud800"}))
+        raise RuntimeError("half \ud800")
+
+    host.create()
+    dev.updating = lambda tunnel, given, report: failing(tunnel, report)
+    assert host.refused("dev/update", "t1", {"port": 2})[0] == "half \\ud800"
+    assert (host.row()["url"], host.row()["error"]) == ("https://half \\ud800/", "half \\ud800")
 
 
 def test_a_secret_may_be_sent_empty_although_the_schema_asks_for_more_of_one(host):
