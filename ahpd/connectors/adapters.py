@@ -19,7 +19,7 @@ from ahpd.interfaces import (
 from ahpd.protocol import State
 from ahpd.protocol.check import ShapeError, check_strict
 from ahpd.protocol.shapes.common import Icon
-from ahpd.schemas import secret_paths, write_only_paths
+from ahpd.schemas import node_of, secret_paths, write_only_paths
 from ahpd.schemas.documents import plain
 
 #: A path whose segments are plain, `{id}` among them: none leads up, or to another host.
@@ -103,7 +103,8 @@ def _check_sign_in(at: str, adapter: Adapter) -> None:
         raise PluginError(f"{at}: sign_in is a CodeSignIn or a DeviceSignIn")
     _text(f"{at}: the title of its sign-in", sign_in.title)
     secret = secret_paths(adapter.schema)
-    if sign_in.field not in secret:
+    # What it fills is a field of the config itself: one of an object in it would stand beside it.
+    if sign_in.field not in secret or not node_of(adapter.schema).key(sign_in.field).marked:
         raise PluginError(
             f"{at}: its sign-in fills {sign_in.field!r}, which its schema does not keep as a secret"
         )

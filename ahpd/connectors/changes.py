@@ -19,6 +19,7 @@ from ahpd.connectors.records import (
     references,
     wanted,
 )
+from ahpd.connectors.refreshed import is_secret_field, with_values
 from ahpd.connectors.relaxed import relaxed
 from ahpd.connectors.rules import Rules, unknown
 from ahpd.extensions.owners import HOST
@@ -29,7 +30,6 @@ from ahpd.schemas import (
     Misfit,
     check_value,
     filled,
-    secret_paths,
     secrets_in,
 )
 from ahpd.schemas.striking import struck
@@ -242,11 +242,11 @@ class Changes:
         opened, values = live.opened, params.get("values")
         if opened is None:
             raise invalid_params(f"The connector {live.id} is not open.")
-        fields = secret_paths(opened.adapter.schema)
+        schema = opened.adapter.schema
         if not isinstance(values, Mapping) or not values:
             raise invalid_params("params.values must be an object of secret fields")
         for field, value in values.items():
-            if field not in fields:
+            if not is_secret_field(schema, live.record["config"], field):
                 raise invalid_params(f"params.values.{field} is no field kept in the vault")
             if not isinstance(value, str) or not value:
                 raise invalid_params(f"params.values.{field} must be a text that is not empty")
@@ -255,38 +255,21 @@ class Changes:
                 raise invalid_params(f"The connector {live.id} is not open any more.")
             config = live.record["config"]
             try:
+                given = with_values(schema, config, values)
                 moved = await self._ground.vaulted.moved(
-                    opened.adapter.schema,
-                    live.owner,
-                    SUBJECT,
-                    live.id,
-                    _with(config, values),
-                    config,
+                    schema, live.owner, SUBJECT, live.id, given, config
                 )
             except SecretFailure as failed:
                 words = struck(failed, values.values())
                 raise internal_error(f"The secret was not kept: {words}") from None
             if moved != config:
                 await self._connectors.keep({**live.record, "config": moved})
+                await self._connectors.forget(live.owner, live.id, config, moved)
         opened.secrets.extend(values.values())
         opened.connector = attrs.evolve(
-            opened.connector, config=_with(opened.connector.config, values)
+            opened.connector, config=with_values(schema, opened.connector.config, values)
         )
         return live
-
-
-def _with(config: Mapping[str, Any], values: Mapping[str, Any]) -> State:
-    """A copy of `config` with `values` in it, by their paths (`apiKey`, `login.token`)."""
-    made: State = dict(config)
-    for path, value in values.items():
-        *above, last = path.split(".")
-        place = made
-        for step in above:
-            inner = place.get(step)
-            place[step] = dict(inner) if isinstance(inner, Mapping) else {}
-            place = place[step]
-        place[last] = value
-    return made
 
 
 def _refuse_other_secrets(given: Any, held: Mapping[str, Any] | None) -> None:

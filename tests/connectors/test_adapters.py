@@ -16,6 +16,11 @@ from ahpd.interfaces import (
 
 from .connectors_host import PAGE, SCHEMA, SEND, ConnectorsHost, ScriptedAdapter, Tried, person
 
+NESTED = {
+    "type": "object",
+    "properties": {"login": {"properties": {"token": {"type": "string", "secret": True}}}},
+}
+
 
 def adapter(**changes):
     made = Adapter(name="mail", title="Mail", schema=SCHEMA, open=lambda connector, view: None)
@@ -100,6 +105,10 @@ def capability(kind, name="x", **more):
             "its sign-in fills 'token', which its schema does not keep as a secret",
         ),
         (adapter(sign_in=code("bot")), "its sign-in fills 'bot', which its schema does not keep"),
+        (
+            adapter(schema=NESTED, sign_in=code("login.token")),
+            "its sign-in fills 'login.token', which its schema does not keep as a secret",
+        ),
         (adapter(sign_in=device(field="other")), "its sign-in fills 'other'"),
         (
             adapter(sign_in=device(account="who")),

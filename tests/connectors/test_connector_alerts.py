@@ -210,6 +210,75 @@ def test_a_secret_inside_of_an_object_is_refreshed_in_its_place(host):
     assert host.record()["config"] == {"login": {"token": name, "name": "ada"}}
 
 
+ROWS = {
+    "type": "object",
+    "properties": {
+        "rows": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "key": {"type": "string", "secret": True},
+                    "name": {"type": "string"},
+                },
+            },
+        },
+        "env": {"type": "object", "additionalProperties": {"type": "string", "secret": True}},
+        "login": {
+            "type": "object",
+            "properties": {"token": {"type": "string", "secret": True}},
+        },
+    },
+}
+
+
+def test_a_secret_of_a_list_is_refreshed_by_the_name_a_put_keeps_it_under(host):
+    rows = ScriptedAdapter(name="rows", schema=ROWS)
+    host.offer(rows)
+    config = {"rows": [{"name": "a", "key": "one"}, {"name": "b", "key": "two"}], "env": {"A": "e"}}
+    host.put(adapter="rows", config=config)
+    fresh = {"rows.1.key": "fresh-row", "env.A": "fresh-env", "login.token": "fresh-token"}
+    row = host.ask("secret", {"id": "work", "values": fresh}, PLUGIN)
+    begin = "host:connector/work/"
+    assert host.vaulted() == {
+        f"{begin}rows.0.key": "one",
+        **{f"{begin}{name}": value for name, value in fresh.items()},
+    }
+    assert host.record()["config"] == row["config"]
+    assert row["config"]["rows"][1] == {"name": "b", "key": {"$secret": f"{begin}rows.1.key"}}
+    assert "fresh" not in str(host.record())
+    seen = []
+    rows.checking = lambda connector: seen.append(connector.config) or Check(result="ok")
+    host.ask("check", {"id": "work"})
+    assert seen[0]["rows"][1] == {"name": "b", "key": "fresh-row"}
+    assert seen[0]["login"] == {"token": "fresh-token"}
+    host.ask("disable", {"id": "work"})
+    assert host.ask("enable", {"id": "work"})["state"] == "ready"
+
+
+def test_a_refreshed_secret_of_an_item_that_moved_leaves_none_behind(host):
+    host.offer(ScriptedAdapter(name="rows", schema=ROWS))
+    host.put(adapter="rows", config={"rows": [{"name": "a", "key": "one"}]})
+    first = host.row()["config"]["rows"][0]
+    host.put(adapter="rows", config={"rows": [{"name": "n"}, first]})
+    host.ask("secret", {"id": "work", "values": {"rows.1.key": "fresh"}}, PLUGIN)
+    assert host.vaulted() == {"host:connector/work/rows.1.key": "fresh"}
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["rows[].key", "rows[0].key", "rows.1.key", "rows.0.name", "rows", "env.*", "env.B", "env", ""],
+)
+def test_a_path_that_names_no_secret_field_is_refused(host, path):
+    host.offer(ScriptedAdapter(name="rows", schema=ROWS))
+    host.put(adapter="rows", config={"rows": [{"key": "one"}], "env": {"A": "e"}})
+    before = host.record()
+    asked = {"id": "work", "values": {path: "fresh-row"}}
+    assert f"params.values.{path} is no field kept" in host.refused("secret", asked, PLUGIN)
+    assert host.record() == before
+    assert "fresh-row" not in host.vaulted().values()
+
+
 @pytest.mark.parametrize(
     ("values", "words"),
     [
