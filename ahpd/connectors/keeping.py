@@ -146,6 +146,8 @@ class Connectors:
         """Within its turn: close it and open it as it is now. Without `again`, what its adapter
         has opened already is left as it is."""
         owned = self.adapters.get(live.record["adapter"])
+        if owned is not None:
+            live.schema = owned.value.schema
         opened = live.opened
         if opened is not None and not again and live.on and opened.owned == owned:
             return
@@ -191,7 +193,7 @@ class Connectors:
         if live is None:
             return self._hold(record)
         renamed = _listed_as(live.record) != _listed_as(record)
-        live.record = record
+        live.takes(record)
         live.moved()
         if renamed:
             self._listed()
@@ -274,7 +276,7 @@ class Connectors:
                 if live is None:
                     live = self._hold(record)
                 else:
-                    live.record = record
+                    live.takes(record)
                     self._listed()
                 await self.reopened(live)
         await self.checked(live)

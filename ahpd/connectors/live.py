@@ -12,7 +12,7 @@ from ahpd.connectors.records import is_on
 from ahpd.extensions.alerts import Alerts
 from ahpd.interfaces import Adapter, Alert, Check, Connector, Owned
 from ahpd.protocol import State
-from ahpd.schemas import hidden
+from ahpd.schemas import all_hidden, hidden
 from ahpd.views import Views
 
 READY: Final = "ready"
@@ -100,8 +100,8 @@ class Live:
     def row(self) -> State:
         """The connector as clients read it, but for what the list adds."""
         config = self.record["config"]
-        if self.schema is not None:
-            config = hidden(self.schema, config)
+        # A person may have written a secret into it, and nobody says where one would stand.
+        config = all_hidden(config) if self.schema is None else hidden(self.schema, config)
         row: State = {**self.record, "config": config, "state": self.state}
         alerts = self.alerts.shown
         if alerts:
@@ -110,6 +110,15 @@ class Live:
         if views:
             row["views"] = dict(views)
         return row
+
+    def takes(self, record: State) -> None:
+        """It has this record from now on. Nothing said of one of another adapter, or of somebody
+        else's, is true of it."""
+        before, self.record = self.record, record
+        if before["adapter"] != record["adapter"]:
+            self.schema = None
+        if any(before[name] != record[name] for name in ("adapter", "owner")):
+            self.alerts.clear_where("")
 
     # -- what became of it ---------------------------------------------------------------
 
@@ -127,6 +136,8 @@ class Live:
             self.opened = opened
             self.state = READY
             self._clear_open()
+            if opened.adapter.check is None:
+                self.alerts.clear("check")
 
     def without(self, state: str) -> None:
         """Nobody opens it: `disabled`, or `unavailable`. It has no problem of its own then."""

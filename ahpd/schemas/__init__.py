@@ -7,7 +7,7 @@ from ahpd.schemas.filling import fields_of, filled
 from ahpd.schemas.forms import form_of
 from ahpd.schemas.gaps import gaps
 from ahpd.schemas.marked_fields import secret_paths, write_only_paths
-from ahpd.schemas.marks import SET, hidden, node_of, restored, secrets_in, unmarked
+from ahpd.schemas.marks import SET, all_hidden, hidden, node_of, restored, secrets_in, unmarked
 from ahpd.schemas.references import is_reference, texts_read
 from ahpd.schemas.striking import struck
 from ahpd.schemas.vaulted import Unread, Vaulted, prefix
@@ -18,6 +18,7 @@ __all__ = [
     "Misfit",
     "Unread",
     "Vaulted",
+    "all_hidden",
     "check_value",
     "fields_of",
     "filled",

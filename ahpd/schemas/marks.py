@@ -110,6 +110,18 @@ def _covered(value: Any) -> Any:
     return dict(value) if is_reference(value) else SET
 
 
+def all_hidden(value: Any) -> Any:
+    """A copy of `value`, of which nothing is known, with every text and number as `<set>`.
+
+    References stay as they are written, and so do null, true and false.
+    """
+    if isinstance(value, Mapping) and not is_reference(value):
+        return {key: all_hidden(held) for key, held in value.items()}
+    if isinstance(value, list | tuple):
+        return [all_hidden(item) for item in value]
+    return value if isinstance(value, bool) else _covered(value)
+
+
 def unmarked(schema: Mapping[str, Any] | None, value: Mapping[str, Any]) -> dict[str, Any]:
     """A copy of the object `value` without what is marked, at any depth.
 

@@ -139,6 +139,31 @@ def test_only_an_open_connector_is_noted_of_and_refreshed(host, mail):
     assert "is not open" in host.refused("secret", asked, PLUGIN)
 
 
+def test_what_the_check_of_another_adapter_said_goes_with_it(host, mail):
+    mail.checking = lambda connector: Check(result="denied", message="says denied")
+    host.put()
+    host.ask("note", {"id": "work", "ok": False, "error": "429"}, PLUGIN)
+    host.offer(mail, ScriptedAdapter(name="plain", check=None))
+    row = host.put(adapter="plain")
+    assert (row["state"], row.get("alerts")) == ("ready", None)
+
+
+def test_what_a_check_said_goes_once_the_adapter_has_none(host, mail):
+    mail.checking = lambda connector: Check(result="denied", message="says denied")
+    host.put()
+    assert host.alerts() == [("error", "check", "says denied")]
+    host.offer(ScriptedAdapter(check=None))
+    assert (host.row()["state"], host.alerts()) == ("ready", [])
+
+
+def test_what_the_check_of_somebody_else_s_said_is_not_told_to_the_next_owner(host, mail):
+    mail.checking = lambda connector: Check(result="denied", message="ada is unknown")
+    host.put(owner="user:ada")
+    mail.opening = lambda connector, view: 1 / 0
+    host.put(owner="user:bob", config={"key": "other"})
+    assert [alert[1] for alert in host.alerts()] == ["open"]
+
+
 class Unsayable(Exception):
     """An exception whose words cannot be read."""
 

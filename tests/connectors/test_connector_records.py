@@ -312,6 +312,25 @@ def test_a_plain_secret_in_a_hand_written_record_is_shown_to_nobody(host, mail):
     assert mail.opened["a"][0].config == {"key": KEY}
 
 
+def test_references_are_shown_as_they_are_while_the_adapter_is_gone(host, mail):
+    named = {"key": {"$secret": "host:stripe"}, "list": [{"fromEnv": "K"}, "text", 5, True]}
+    record = {"id": "a", "adapter": "mail", "owner": "host", "config": named}
+    host.offer()
+    Tried(host.service._kept._records.put(record)).result()
+    assert host.row("a")["config"] == {**named, "list": [{"fromEnv": "K"}, "<set>", "<set>", True]}
+
+
+def test_a_record_of_another_adapter_is_not_shown_by_the_schema_of_the_last(host, mail):
+    records = host.service._kept._records
+    record = {"id": "a", "adapter": "mail", "owner": "host", "config": {"key": KEY}}
+    Tried(records.put(record)).result()
+    Tried(records.put({**record, "adapter": "gone", "config": {"other": KEY}})).result()
+    assert host.row("a")["state"] == "unavailable"
+    assert host.row("a")["config"] == {"other": "<set>"}
+    Tried(records.put({**record, "enabled": False})).result()
+    assert (host.row("a")["state"], host.row("a")["config"]) == ("disabled", {"key": "<set>"})
+
+
 def test_a_removed_connector_is_closed_and_leaves_no_record_and_no_secret(host, mail):
     host.put()
     assert host.ask("remove", {"id": "work"}) == {}
