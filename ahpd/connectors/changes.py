@@ -28,9 +28,12 @@ from ahpd.protocol import State
 from ahpd.protocol.errors import RpcError, internal_error, invalid_params
 from ahpd.schemas import (
     Misfit,
+    all_hidden,
     check_value,
     filled,
+    hidden,
     secrets_in,
+    sent_back,
 )
 from ahpd.schemas.striking import struck
 
@@ -109,6 +112,7 @@ class Changes:
         if fills is None or fills:
             schema = relaxed(adapter.schema, fills)
             given = {key: value for key, value in given.items() if key not in (fills or ())}
+        given = _put_back(adapter.schema, given, held)
         if asked.owner != HOST and any(kind == "env" for kind, _ in references(given)):
             raise invalid_params(
                 "params.config: only a connector of the host's names a variable of its environment"
@@ -116,7 +120,6 @@ class Changes:
         if asked.owner != HOST:
             _refuse_other_secrets(given, held)
         try:
-            # What was never shown to the client comes back as `<set>`, or empty.
             config = filled(adapter.schema, given, held)
             check_value(schema, config, "params.config", references=True)
         except (Misfit, SecretFailure) as wrong:
@@ -270,6 +273,18 @@ class Changes:
             opened.connector, config=with_values(schema, opened.connector.config, values)
         )
         return live
+
+
+def _put_back(
+    schema: Mapping[str, Any], given: Mapping[str, Any], held: Mapping[str, Any] | None
+) -> Mapping[str, Any]:
+    """What was sent with what its row hides, by the schema or because there was none."""
+    shown = (hidden(schema, held or {}), all_hidden(held or {}))
+    try:
+        config: Mapping[str, Any] = sent_back(given, held, *shown, at="params.config")
+    except Misfit as wrong:
+        raise invalid_params(str(wrong)) from None
+    return config
 
 
 def _refuse_other_secrets(given: Any, held: Mapping[str, Any] | None) -> None:

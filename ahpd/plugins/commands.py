@@ -28,7 +28,7 @@ from ahpd.plugins.takers import Outcome
 from ahpd.plugins.written import WrittenPlugins
 from ahpd.protocol import State
 from ahpd.protocol.errors import internal_error, invalid_params
-from ahpd.schemas import Misfit, check_value, is_reference, restored
+from ahpd.schemas import Misfit, check_value, hidden, is_reference, restored, sent_back
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -306,15 +306,19 @@ def sent_option(named: Named, key: str, value: Any) -> Any:
 def checked_option(named: Named, key: str, value: Any) -> Any:
     """The value to keep for one option. Raises `RpcError` -32602 where its schema refuses it.
 
-    `<set>` sent back for a credential keeps the one there is.
+    `<set>` sent back for what was hidden keeps what there is, and is refused for anything else.
     """
     found = row_of(named.result).found
     schema = None if found is None else found.manifest.options_schema
     held = dict(named.entry.options)
-    kept = restored(schema, {key: value}, held)
+    at = f"plugins.{named.plugin}.options"
+    try:
+        given = sent_back({key: value}, held, hidden(schema, held), at=at)
+    except Misfit as misfit:
+        raise invalid_params(str(misfit)) from None
+    kept = restored(schema, given, held)
     if key not in kept:
         return None
-    at = f"plugins.{named.plugin}.options"
     changed = {} if kept[key] == held.get(key) else {key: kept[key]}
     for reference in references_in(schema, changed):
         if why := refusal(reference):

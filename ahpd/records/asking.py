@@ -16,7 +16,8 @@ from ahpd.records.beneath import laid_under
 from ahpd.records.engines import Engines
 from ahpd.records.kept import FIELDS, WrongRecord, read_record
 from ahpd.records.owners import ENV, out_of_scope
-from ahpd.schemas import Misfit, check_value, filled
+from ahpd.records.row import shown_config
+from ahpd.schemas import Misfit, check_value, filled, sent_back
 
 #: Answers who has a name, in words for a person; None where it is free.
 Taken = Callable[[str], str | None]
@@ -84,21 +85,30 @@ def wanted(
     written: WrittenRecord,
     engines: Engines,
     defaults: Mapping[str, Mapping[str, Any]],
-    held: Mapping[str, Any] | None,
+    before: WrittenRecord | None,
     connectors: Sequence[State],
 ) -> Wanted:
     """Hold a record to its engine, its owner and the connectors there are.
 
-    `held` is its config as it is kept so far, of the same owner; `connectors` are the rows there
-    are. Raises `RpcError` -32602.
+    `before` is the record as it is kept so far, of the same owner; `connectors` are the rows
+    there are. What its row hides and was sent back as it was shown is what is kept, of the same
+    engine. Raises `RpcError` -32602.
     """
     try:
         engine = engines.get(written.engine)
         schema = engine.schema()
     except RecordFailure as failure:
         raise invalid_params(f"params.engine: {failure}") from None
+    held = None if before is None else before.config
+    back = held if before is not None and before.engine == written.engine else None
+    try:
+        given = sent_back(
+            written.config, back, shown_config(engine, back or {}), at="params.config"
+        )
+    except Misfit as misfit:
+        raise invalid_params(str(misfit)) from None
     extra = [f"{ENV}.{variable}" for variable in engine.key_variables]
-    config = filled(schema, written.config, held, extra)
+    config = filled(schema, given, held, extra)
     refused = out_of_scope(engine, written.owner, config)
     if refused is not None:
         raise invalid_params(f"params.config.{refused}")

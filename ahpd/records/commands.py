@@ -135,15 +135,15 @@ class AgentCommands:
 
     async def _put(self, asked: WrittenRecord, before: Held | None, caller: Caller) -> State:
         same = before is not None and before.written.owner == asked.owner
-        held = before.written.config if before is not None and same else None
         left = None if before is None else before.written
+        held = left.config if left is not None and same else None
         if before is not None:
             asked = attrs.evolve(asked, mode=before.written.mode)
         want = wanted(
             asked,
             self._records.ground.engines,
             self._records.ground.defaults,
-            held,
+            left if same else None,
             self._connectors(),
         )
         written = await self._vault(want)

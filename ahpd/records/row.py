@@ -95,7 +95,7 @@ def row_of(held: Held, engine: Any, icons: TemplateIcons) -> State:
     written = held.written
     row = described(written)
     row["mode"] = written.mode
-    row["config"] = _shown(engine, written)
+    row["config"] = shown_config(engine, written.config)
     row["state"] = state_of(held)
     row["source"] = held.source
     found = _icons(written, engine, icons)
@@ -134,13 +134,13 @@ def offered(row: State) -> list[str]:
     return [name for name, is_offered in ids.items() if is_offered]
 
 
-def _shown(engine: Any, written: WrittenRecord) -> Mapping[str, Any]:
+def shown_config(engine: Any, config: Mapping[str, Any]) -> Mapping[str, Any]:
     """The engine's fields without credentials: those it marks, and those their names tell of.
 
     Of an engine nobody has read so far nothing is known, and every value is hidden.
     """
     schema = None if engine is None else schema_of(engine)
-    shown: Mapping[str, Any] = hidden(schema, redaction.shown(written.config))
+    shown: Mapping[str, Any] = hidden(schema, redaction.shown(config))
     return shown
 
 

@@ -9,6 +9,7 @@ from ahpd.schemas.gaps import gaps
 from ahpd.schemas.marked_fields import secret_paths, write_only_paths
 from ahpd.schemas.marks import SET, all_hidden, hidden, node_of, restored, secrets_in, unmarked
 from ahpd.schemas.references import is_reference, texts_read
+from ahpd.schemas.sent_back import sent_back
 from ahpd.schemas.striking import struck
 from ahpd.schemas.vaulted import Unread, Vaulted, prefix
 
@@ -32,6 +33,7 @@ __all__ = [
     "restored",
     "secret_paths",
     "secrets_in",
+    "sent_back",
     "struck",
     "texts_read",
     "unknown_keys",

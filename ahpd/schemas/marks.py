@@ -125,7 +125,8 @@ def all_hidden(value: Any) -> Any:
 def unmarked(schema: Mapping[str, Any] | None, value: Mapping[str, Any]) -> dict[str, Any]:
     """A copy of the object `value` without what is marked, at any depth.
 
-    With no schema nothing is known, and nothing is in it.
+    A list some of whose items are is left out whole: it would be sent back as a shorter one. With
+    no schema nothing is known, and nothing is in it.
     """
     left: dict[str, Any] = {} if schema is None else _unmarked(node_of(schema), value)
     return left
@@ -135,12 +136,20 @@ def _unmarked(node: Node, value: Any) -> Any:
     if isinstance(value, Mapping):
         keys = {key: node.key(str(key)) for key in value}
         return {
-            key: _unmarked(keys[key], held) for key, held in value.items() if not keys[key].marked
+            key: _unmarked(keys[key], held)
+            for key, held in value.items()
+            if not keys[key].marked and not _has_marked_items(keys[key], held)
         }
     if isinstance(value, list | tuple):
-        items = [(node.item(index), held) for index, held in enumerate(value)]
-        return [_unmarked(inner, held) for inner, held in items if not inner.marked]
+        return [_unmarked(node.item(index), held) for index, held in enumerate(value)]
     return value
+
+
+def _has_marked_items(node: Node, value: Any) -> bool:
+    if not isinstance(value, list | tuple):
+        return False
+    items = ((node.item(index), held) for index, held in enumerate(value))
+    return any(inner.marked or _has_marked_items(inner, held) for inner, held in items)
 
 
 def restored(schema: Mapping[str, Any] | None, given: Any, held: Any) -> Any:

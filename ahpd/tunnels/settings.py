@@ -16,8 +16,10 @@ from ahpd.schemas import (
     Vaulted,
     check_value,
     filled,
+    hidden,
     prefix,
     secrets_in,
+    sent_back,
     struck,
 )
 from ahpd.tunnels.records import OWNER, SUBJECT, own
@@ -65,12 +67,13 @@ class Settings:
 
         With `connectors` what is given may name connectors of the host's alone.
         """
+        given = sent_back(own(given), held, hidden(schema, held or {}), at=at)
         try:
             whole = changed(schema, given, held)
         except SecretFailure as failed:
-            raise Misfit(f"{at}: {struck(failed, secrets_in(schema, own(given)))}") from None
+            raise Misfit(f"{at}: {struck(failed, secrets_in(schema, given))}") from None
         check_value(schema, whole, at, references=True)
-        wrong = not_of_the_host(schema, own(given), at, self._connectors()) if connectors else None
+        wrong = not_of_the_host(schema, given, at, self._connectors()) if connectors else None
         if wrong is not None:
             raise Misfit(wrong)
         return whole

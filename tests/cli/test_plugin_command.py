@@ -137,6 +137,7 @@ def test_options_are_shown_set_and_taken_out(command):
     [
         (("config", "notes", "retries", "many"), "plugins.notes.options.retries", 2),
         (("config", "notes", "model", "slow"), "plugins.notes.options.model", 2),
+        (("config", "notes", "apiKey", "<set>"), "plugins.notes.options.apiKey is <set> and", 2),
         (("config", "notes", "retries"), "notes: retries is not set", 1),
         (("config", "gone"), "there is no plugin gone", 2),
         (("config", "notes", "--unset"), "--unset takes the option's name", 2),

@@ -312,6 +312,23 @@ def test_a_plain_secret_in_a_hand_written_record_is_shown_to_nobody(host, mail):
     assert mail.opened["a"][0].config == {"key": KEY}
 
 
+def test_while_its_adapter_is_gone_nothing_of_a_record_is_shown_and_nothing_is_lost(host, mail):
+    config = {"key": KEY, "bot": "the bot"}
+    record = {"id": "a", "adapter": "mail", "owner": "host", "config": config}
+    host.offer()
+    Tried(host.service._kept._records.put(record)).result()
+    shown = host.row("a")["config"]
+    assert (host.row("a")["state"], shown) == ("unavailable", {"key": "<set>", "bot": "<set>"})
+    host.offer(mail)
+    assert host.row("a")["config"] == {"key": "<set>", "bot": "the bot"}
+    host.put("a", title="Renamed", config=shown)
+    assert host.record("a")["config"] == {
+        "key": {"$secret": "host:connector/a/key"},
+        "bot": "the bot",
+    }
+    assert host.vaulted() == {"host:connector/a/key": KEY}
+
+
 def test_references_are_shown_as_they_are_while_the_adapter_is_gone(host, mail):
     named = {"key": {"$secret": "host:stripe"}, "list": [{"fromEnv": "K"}, "text", 5, True]}
     record = {"id": "a", "adapter": "mail", "owner": "host", "config": named}
@@ -329,6 +346,14 @@ def test_a_record_of_another_adapter_is_not_shown_by_the_schema_of_the_last(host
     assert host.row("a")["config"] == {"other": "<set>"}
     Tried(records.put({**record, "enabled": False})).result()
     assert (host.row("a")["state"], host.row("a")["config"]) == ("disabled", {"key": "<set>"})
+
+
+def test_what_stands_for_nothing_is_refused_by_its_place(host, mail):
+    host.put()
+    asked = {"id": "work", "adapter": "mail", "owner": "host", "config": {"bot": "<set>"}}
+    words = "params.config.bot is <set> and stands for nothing that is held: send its value"
+    assert host.refused("put", asked) == words
+    assert host.record()["config"] == {"key": {"$secret": "host:connector/work/key"}}
 
 
 def test_a_removed_connector_is_closed_and_leaves_no_record_and_no_secret(host, mail):

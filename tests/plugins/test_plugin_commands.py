@@ -194,6 +194,35 @@ def test_a_credential_is_answered_set_and_set_keeps_it(hosted):
     assert "sk-1234" not in frames
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "place"),
+    [
+        ("greeting", "<set>", "greeting"),
+        ("apiKey", "<set>", "apiKey"),
+        ("env", {"OTHER": "<set>"}, "env.OTHER"),
+    ],
+)
+def test_set_that_stands_for_nothing_is_refused_by_its_place(hosted, key, value, place):
+    entry = hosted.write("talks", TALKS, optionsSchema=SCHEMA)
+    hosted.start({**entry, "options": {"env": {"TOKEN": "abcd-efgh"}}})
+    before = hosted.file.read_text()
+    code, words = hosted.fails("options", id="talks", key=key, value=value)
+    assert code == -32602
+    assert words.startswith(f"plugins.talks.options.{place} is <set> and stands for nothing")
+    assert place in hosted.push("talks", {key: value})
+    assert hosted.file.read_text() == before
+
+
+def test_of_a_plugin_without_a_schema_what_was_shown_is_kept_and_no_more(hosted):
+    options = {"greeting": "hello there", "list": ["a", "b"]}
+    hosted.start({**hosted.write("talks", TALKS), "options": options})
+    shown = hosted.values["plugins.talks"]
+    assert shown == {"greeting": "<set>", "list": "<set>"}
+    assert hosted.push("talks", {**shown, "new": "n"}) is None
+    assert hosted.listed[0]["options"] == {**options, "new": "n"}
+    assert "plugins.talks.options.other" in hosted.push("talks", {"other": "<set>"})
+
+
 def test_a_reference_is_answered_as_it_is_written(hosted):
     entry = hosted.write("talks", TALKS, optionsSchema=SCHEMA)
     named = {"apiKey": {"fromEnv": "TALKS_KEY"}}

@@ -109,6 +109,73 @@ def test_a_reference_that_was_shown_is_sent_back_as_it_is(desk):
     assert (desk.record().config, desk.record().name) == ({"apiKey": KEY}, "Other")
 
 
+HIDDEN = {
+    "env": {"MODE": "quiet", "MADE_KEY": {"fromEnv": "HERE"}},
+    "args": ["--api-key=abc", "--token", "xyz", "https://u:p@h/"],
+    "machine": {"env": {"CODEX_HOME": "/ahpd/codex"}},
+}
+
+
+@pytest.fixture
+def open_desk():
+    return Desk(MadeEngine(properties={"args": {"type": "array"}, "machine": {"type": "object"}}))
+
+
+def test_a_row_that_is_sent_back_leaves_what_it_hides_as_it_was(open_desk):
+    desk = open_desk
+    row = desk.put(config=HIDDEN)
+    assert row["config"] == {
+        "env": {"MODE": "<set>", "MADE_KEY": {"fromEnv": "HERE"}},
+        "args": ["--api-key=<set>", "--token", "<set>", "https://<set>@h/"],
+        "machine": {"env": {"CODEX_HOME": "<set>"}},
+    }
+    again = desk.put(name="Renamed", config={**row["config"], "level": "high"})
+    assert (again["state"], again["name"]) == ("ready", "Renamed")
+    assert desk.kept()["config"] == {**HIDDEN, "level": "high"}
+    assert desk.record().config["env"]["MODE"] == "quiet"
+
+
+def test_a_row_that_was_read_before_its_engine_was_is_sent_back_too(open_desk):
+    desk = open_desk
+    desk.put(config=HIDDEN)
+    desk.engines.contributed({})
+    desk.service.records.show(desk.service.records.get("build"))
+    shown = desk.row()["config"]
+    assert shown == {"env": "<set>", "args": "<set>", "machine": "<set>"}
+    desk.engines.contributed({"made": Owned("acme", desk.engine)})
+    desk.put(name="Renamed", config=shown)
+    assert desk.kept()["config"] == HIDDEN
+
+
+@pytest.mark.parametrize(
+    ("config", "place"),
+    [
+        ({"env": {"OTHER": "<set>"}}, "env.OTHER"),
+        ({"args": ["https://<set>@elsewhere/"]}, "args[0]"),
+        ({"args": ["--other-token", "<set>"]}, "args[1]"),
+        ({"apiKey": "<set>"}, "apiKey"),
+        ({"command": "<set>"}, "command"),
+    ],
+)
+def test_a_put_of_what_hides_nothing_is_refused_and_changes_nothing(open_desk, config, place):
+    desk = open_desk
+    desk.put(config=HIDDEN)
+    failure = refused(desk, config=config)
+    assert failure.code == INVALID_PARAMS
+    assert failure.message.startswith(f"params.config.{place} is <set> and stands for nothing")
+    assert desk.kept()["config"] == HIDDEN
+    assert refused(desk, identifier="new", config=config).code == INVALID_PARAMS
+
+
+def test_what_is_hidden_goes_to_no_other_owner_and_no_other_engine(open_desk):
+    desk = open_desk
+    other = MadeEngine("other", properties=desk.engine.properties)
+    desk.engines.contributed({one.name: Owned("acme", one) for one in (desk.engine, other)})
+    shown = desk.put(config={"env": {"MODE": "quiet"}})["config"]
+    assert "params.config.env.MODE" in refused(desk, owner="user:ada", config=shown).message
+    assert "params.config.env.MODE" in refused(desk, engine="other", config=shown).message
+
+
 def test_a_hosts_record_reads_the_daemons_environment(desk):
     row = desk.put(config={"env": {"MADE_KEY": {"fromEnv": "HERE"}}})
     assert row["config"] == {"env": {"MADE_KEY": {"fromEnv": "HERE"}}}

@@ -55,6 +55,57 @@ def test_a_secret_within_a_setting_is_kept_too_where_the_setting_is_sent_as_it_i
     assert host.vaulted() == {}
 
 
+NESTED = {
+    "type": "object",
+    "properties": {
+        "port": {"type": "integer"},
+        "note": {"type": "string"},
+        "login": {
+            "type": "object",
+            "properties": {
+                "user": {"type": "string"},
+                "key": {"type": "string", "secret": True},
+            },
+        },
+        "keys": {"type": "array", "items": {"type": "string", "secret": True}},
+    },
+}
+
+
+def test_settings_that_are_sent_back_as_a_row_has_them_keep_every_secret(host):
+    dev = ScriptedKind(schema=NESTED)
+    host.offer(dev)
+    whole = {"login": {"user": "ada", "key": TOKEN}, "keys": ["key-one", "key-two"]}
+    host.create(**whole)
+    shown = {name: host.row()[name] for name in NESTED["properties"] if name in host.row()}
+    assert shown == {"port": 1, "login": {"user": "ada"}}
+    dev.reports["t1"](TunnelReport(url=f"https://{TOKEN}/"))
+    assert host.row()["url"] == "https://<set>/"
+    host.invoke("dev/update", "t1", {**host.row(), "port": 2})
+    assert dev.running["t1"].settings == {"port": 2, **whole}
+    host.invoke("dev/update", "t1", {"login": {"user": "bob", "key": None}, "keys": ["<set>", "3"]})
+    settings = {"port": 2, "login": {"user": "bob"}, "keys": ["key-one", "3"]}
+    assert dev.running["t1"].settings == settings
+
+
+@pytest.mark.parametrize(
+    ("given", "place"),
+    [
+        ({"note": "<set>"}, "note"),
+        ({"login": {"user": "<set>"}}, "login.user"),
+        ({"keys": ["<set>"]}, "keys[0]"),
+    ],
+)
+def test_what_stands_for_nothing_is_refused_by_its_place(host, given, place):
+    host.offer(ScriptedKind(schema=NESTED))
+    host.create(keys=["key-one", "key-two"], login={"key": TOKEN})
+    before = host.record()
+    words = f"params.input.{place} is <set> and stands for nothing"
+    assert host.refused("dev/update", "t1", given)[0].startswith(words)
+    assert host.record() == before
+    assert words in host.refused("dev/create", value={"port": 2, **given})[0]
+
+
 def test_words_of_a_kind_that_cannot_be_sent_are_made_such(host, dev):
     def failing(tunnel, report):
         report(TunnelReport(url="https://half \ud800/", error="half \ud800"))
