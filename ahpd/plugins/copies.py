@@ -3,8 +3,7 @@ nothing here. Source: PLUGINS.txt, "Everything you are handed is read-only".
 """
 
 from collections.abc import Mapping
-from math import isfinite
-from typing import Any, Final
+from typing import Any
 
 import attrs
 
@@ -17,44 +16,16 @@ from ahpd.interfaces import (
     TriggerType,
     TunnelKind,
 )
-from ahpd.protocol.characters import HALF_WORDS, is_whole
-
-#: Values that are their own copy. Most of a value's are, and nobody makes up where they stand.
-_LEAVES: Final = frozenset({int, bool, type(None)})
-
-
-def _is_leaf(value: Any) -> bool:
-    kind = type(value)
-    return value.isascii() if kind is str else kind in _LEAVES
+from ahpd.protocol import json_values
+from ahpd.protocol.check import ShapeError
 
 
 def json_copy(value: Any, what: str) -> Any:
     """A copy of the JSON value `what`. Raises `PluginError` that says what in it is no JSON."""
-    if isinstance(value, str):
-        if not is_whole(value):
-            raise PluginError(f"{what} is no JSON: it {HALF_WORDS}")
-        return value
-    if value is None or isinstance(value, bool | int):
-        return value
-    if isinstance(value, float) and isfinite(value):
-        return value
-    if isinstance(value, Mapping):
-        for key in value:
-            if not isinstance(key, str):
-                raise PluginError(f"{what} is no JSON: the key {key!r} is no text")
-            if not is_whole(key):
-                raise PluginError(f"{what} is no JSON: the key {key!r} {HALF_WORDS}")
-        return {
-            key: held if _is_leaf(held) else json_copy(held, f"{what}.{key}")
-            for key, held in value.items()
-        }
-    if isinstance(value, list | tuple):
-        return [
-            held if _is_leaf(held) else json_copy(held, f"{what}[{index}]")
-            for index, held in enumerate(value)
-        ]
-    found = value if isinstance(value, float) else type(value).__name__
-    raise PluginError(f"{what} is no JSON: found {found}")
+    try:
+        return json_values.json_copy(value, what)
+    except ShapeError as error:
+        raise PluginError(f"{error.path} is no JSON: found {error.found}") from None
 
 
 def object_copy(value: Any, what: str) -> dict[str, Any]:

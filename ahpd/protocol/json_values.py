@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from math import isfinite
 from typing import Any, Final
 
+from ahpd.protocol.characters import is_whole
 from ahpd.protocol.check import ShapeError
 from ahpd.protocol.validators import described
 
@@ -22,10 +23,8 @@ def checked_text(value: Any, at: str) -> str:
     """`value` where it is a text that UTF-8 can carry. Raises `ShapeError`."""
     if not isinstance(value, str):
         raise ShapeError(at, described(value), "a string")
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise ShapeError(at, "half a character (a lone surrogate)", "a text") from None
+    if not is_whole(value):
+        raise ShapeError(at, "half a character (a lone surrogate)", "a text")
     return value
 
 
@@ -45,13 +44,27 @@ def json_copy(value: Any, at: str, depth: int = 1) -> Any:
             raise ShapeError(at, f"more than {DEEPEST} levels", "less nesting")
         if not isinstance(value, Mapping):
             return [
-                json_copy(held, f"{at}[{index}]", depth + 1) for index, held in enumerate(value)
+                held if _is_plain(held) else json_copy(held, f"{at}[{index}]", depth + 1)
+                for index, held in enumerate(value)
             ]
         return {
-            checked_text(key, f"a key of {at}"): json_copy(held, f"{at}.{key}", depth + 1)
+            _key(key, at): (held if _is_plain(held) else json_copy(held, f"{at}.{key}", depth + 1))
             for key, held in value.items()
         }
-    raise ShapeError(at, described(value), "a JSON value")
+    found = type(value).__name__
+    if isinstance(value, int | float):
+        found = str(value) if isinstance(value, float) else "a number of too many digits"
+    raise ShapeError(at, found, "a JSON value")
+
+
+def _key(key: Any, at: str) -> str:
+    return key if type(key) is str and key.isascii() else checked_text(key, f"a key of {at}")
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value is its own copy beyond doubt. Most are, and nobody makes up where they are."""
+    kind = type(value)
+    return value.isascii() if kind is str else kind is bool or value is None
 
 
 def object_copy(value: Any, at: str) -> dict[str, Any]:

@@ -287,7 +287,10 @@ def test_what_is_done_to_a_schema_later_changes_nothing_here(taking):
     ("broken", "words"),
     [
         ({"type": "string", "enum": {"a", "b"}}, "enum is no JSON: found set"),
-        ({"type": "string", 1: 2}, "the key 1 is no text"),
+        (
+            {"type": "string", 1: 2},
+            "a key of the schema of the session setting voice is no JSON: found a number",
+        ),
         ({"default": float("nan")}, "default is no JSON: found nan"),
         ("a text", "is a JSON object, found str"),
         (None, "is a JSON object, found NoneType"),
