@@ -47,7 +47,8 @@ class Distributions:
     """
 
     def __init__(self, site: Sequence[Path] = ()) -> None:
-        self._path = list(dict.fromkeys([*sys.path, *map(str, site)]))
+        self._site = list(map(str, site))
+        self._path = list(dict.fromkeys([*sys.path, *self._site]))
 
     def point(self, name: str) -> Point:
         """The plugin that `name` is: a distribution's only one, or an entry point by its name.
@@ -97,6 +98,12 @@ class Distributions:
                 seen.add(key)
                 points += found
         return points
+
+    def in_site(self, name: str) -> "Distribution | None":
+        """The distribution `name` where it is in one of the folders `site`."""
+        from importlib.metadata import distributions  # noqa: PLC0415
+
+        return next(iter(distributions(name=name, path=self._site)), None) if self._site else None
 
     def _is_installed(self, name: str) -> bool:
         from importlib.metadata import distributions  # noqa: PLC0415
@@ -227,3 +234,29 @@ def _linked(installed: "Distribution") -> Iterator[Path]:
         for line in lines:
             if line.strip() and not line.startswith(("#", "import ", "import\t")):
                 yield place.parent / line.strip()
+
+
+def owner_of(file: str) -> "Distribution | None":
+    """The distribution that lists the module in `file`, or whose editable tree it is in."""
+    from importlib.metadata import distributions  # noqa: PLC0415 - of what cannot be loaded
+
+    wanted = Path(file).resolve()
+    for installed in distributions():
+        project = editable_project(installed)
+        if project is not None:
+            held = wanted.is_relative_to(project.resolve())
+        else:
+            listed = [each for each in installed.files or () if each.name == wanted.name]
+            held = any(Path(str(installed.locate_file(one))).resolve() == wanted for one in listed)
+        if held:
+            return installed
+    return None
+
+
+def takes_away(installed: "Distribution") -> str:
+    """The command that uninstalls a distribution from the environment it is in."""
+    folder = Path(str(installed.locate_file(""))).absolute()
+    homes = (one for one in folder.parents if (one / "pyvenv.cfg").is_file())
+    home = next(homes, None)
+    python = sys.executable if home is None else str(home / "bin" / "python")
+    return f"{python} -m pip uninstall {installed.name}"

@@ -6,6 +6,8 @@ Source: PLUGINS.txt, "The id", "Where a spec is resolved", "What happens when a 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+import attrs
+
 from ahpd.config import document
 from ahpd.config.document import Document
 from ahpd.config.plugins import PluginEntry
@@ -92,7 +94,9 @@ class Finder:
         if path.is_dir() and entry.manifest is None:
             project = tree_project(path, entry.source)
             if project is not None:
-                return source_tree(entry, path, project)
+                found = source_tree(entry, path, project)
+                copy = self._distributions.in_site(found.distribution or found.id)
+                return attrs.evolve(found, copy=copy)
         return standalone(entry, path, self._outside)
 
     def _installed(self, entry: PluginEntry) -> Found:

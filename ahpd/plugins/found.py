@@ -34,6 +34,8 @@ class Found:
     """Its name, where there is one."""
     installed: "Distribution | None" = attrs.field(default=None, repr=False)
     """The distribution of an installed plugin."""
+    copy: "Distribution | None" = attrs.field(default=None, repr=False)
+    """Of a source tree: the copy of its distribution that the plugin root holds."""
     requirements: Sequence[str] = attrs.field(default=(), repr=False)
     """What the distribution says it needs (PEP 508), this program among it."""
     warnings: Sequence[str] = ()

@@ -19,10 +19,12 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ahpd.plugins.belongings import Belongings, belongings, file_of
+from ahpd.plugins.distributions import owner_of, takes_away
 from ahpd.plugins.found import Found
 from ahpd.plugins.own_frames import raised_in
 from ahpd.plugins.skipped import Skipped
 from ahpd.plugins.standalone import private_name
+from ahpd.plugins.tree_path import TreePath, open_tree
 
 log = Logger(namespace="ahpd.plugin")
 
@@ -51,8 +53,8 @@ class Imported:
     name: str | None
     """The id it exports, which is the plugin's."""
     _belongs: Belongings = attrs.field(repr=False)
-    _path: str | None = attrs.field(default=None, repr=False)
-    """What was put on the path to import it."""
+    _tree: TreePath | None = attrs.field(default=None, repr=False)
+    """The source tree that was opened to import it."""
 
 
 def import_plugin(found: Found) -> Imported:
@@ -61,13 +63,13 @@ def import_plugin(found: Found) -> Imported:
     # Another plugin of its distribution may run in these. Most imports succeed: a copy of the
     # mapping, which takes a tenth of what a set of its keys does, is enough until one fails.
     before = sys.modules.copy()
-    path = _on_path(found)
+    tree = open_tree(found)
     _look_anew(found)
     module: ModuleType | None = None
     why, ran = None, set()
     try:
         module = _import(found)
-        return _exports(found, module, belongs, path)
+        return _exports(found, module, belongs, tree)
     except Skipped as skipped:
         why = skipped.why
     except GeneratorExit:
@@ -83,7 +85,7 @@ def import_plugin(found: Found) -> Imported:
     del module
     names = frozenset(before)
     before.clear()
-    gone = [name for name, _ in _let_go(belongs, path, names)]
+    gone = [name for name, _ in _let_go(belongs, tree, names)]
     for file in ran:
         # One that fails is taken out of `sys.modules` by the import itself.
         if Path(file).is_relative_to(found.root):
@@ -102,7 +104,7 @@ def purge(imported: Imported, others: Collection[Imported] = ()) -> frozenset[st
     """
     return frozenset(
         name
-        for name, module in _let_go(imported._belongs, imported._path)
+        for name, module in _let_go(imported._belongs, imported._tree)
         if not any(other._belongs.has(name, module) for other in others)
     )
 
@@ -122,15 +124,6 @@ def _look_anew(found: Found) -> None:
             finder.invalidate_caches()
 
 
-def _on_path(found: Found) -> str | None:
-    """Have a source tree's modules be found, behind everybody else's."""
-    root = str(found.root)
-    if found.kind != "tree" or root in sys.path:
-        return None
-    sys.path.append(root)
-    return root
-
-
 def _import(found: Found) -> ModuleType:
     if found.kind == "standalone":
         return _import_private(found)
@@ -139,10 +132,16 @@ def _import(found: Found) -> ModuleType:
     if file is None or not _is_one_file(file, found.file):
         raise Skipped(
             f"{found.module} is {file or 'a module without a file'} here, and the plugin's is "
-            f"{found.file}: another module has its name",
+            f"{found.file}: another module has its name{_whose(file)}",
             found.id,
         )
     return module
+
+
+def _whose(file: str | None) -> str:
+    """Whose a module is that is in the way, and what takes it away; empty where none lists it."""
+    owner = None if file is None else owner_of(file)
+    return "" if owner is None else f" (it is of {owner.name}: `{takes_away(owner)}`)"
 
 
 def _is_one_file(file: str, wanted: Path) -> bool:
@@ -185,7 +184,9 @@ def _execute(name: str, file: Path, inside: list[str] | None) -> ModuleType:
     return module
 
 
-def _exports(found: Found, module: ModuleType, belongs: Belongings, path: str | None) -> Imported:
+def _exports(
+    found: Found, module: ModuleType, belongs: Belongings, tree: TreePath | None
+) -> Imported:
     """What a module exports, checked. Raises `Skipped`."""
     where = str(found.file)
 
@@ -217,7 +218,7 @@ def _exports(found: Found, module: ModuleType, belongs: Belongings, path: str | 
         title=found.title if title is None else " ".join(title.split()),
         name=name,
         belongs=belongs,
-        path=path,
+        tree=tree,
     )
 
 
@@ -229,7 +230,7 @@ def _is_options(value: object) -> bool:
 
 
 def _let_go(
-    belongs: Belongings, path: str | None, but: Collection[str] = ()
+    belongs: Belongings, tree: TreePath | None, but: Collection[str] = ()
 ) -> Sequence[tuple[str, ModuleType]]:
     """Take a plugin's modules out, all `but` those names; what they were."""
     gone = [
@@ -241,8 +242,8 @@ def _let_go(
         del sys.modules[name]
         _unhold(name, module)
         _uncache(module)
-    if path is not None and path in sys.path:
-        sys.path.remove(path)
+    if tree is not None:
+        tree.close()
     importlib.invalidate_caches()
     return gone
 

@@ -489,6 +489,76 @@ def test_a_source_tree_is_importable_while_it_is_loaded(tmp_path):
     assert not [name for name in sys.modules if name.startswith("acme_tree")]
 
 
+def tree_and_copy(tmp_path, monkeypatch, text=APPLY, **of_copy):
+    """A source tree, and the plugin root that holds a copy of it with one module more."""
+    root = tmp_path / "root"
+    files = {
+        "acme_tree/__init__.py": "",
+        "acme_tree/plugin.py": f"where = 'copy'\n{APPLY}",
+        "acme_tree/plugin.yaml": "",
+        "acme_tree/gone.py": "",
+        "acme_gone.py": "",
+        "acme_space/of_tree.py": "where = 'copy'\n",
+        **of_copy,
+    }
+    install(root, "acme-tree", {"tree": "acme_tree.plugin"}, files)
+    monkeypatch.setattr(sys, "path", [*sys.path, str(root)])
+    held = {
+        "pyproject.toml": TREE,
+        "acme_tree/__init__.py": "",
+        "acme_tree/plugin.py": f"where = 'tree'\n{text}",
+        "acme_tree/plugin.yaml": "",
+        "acme_space/of_tree.py": "where = 'tree'\n",
+    }
+    write(tmp_path / "here" / "tree", held)
+    return finder(tmp_path, site=[root])
+
+
+def test_a_source_tree_that_is_named_wins_over_its_copy_in_the_plugin_root_and_back(
+    tmp_path, monkeypatch
+):
+    found_by, finders = tree_and_copy(tmp_path, monkeypatch), list(sys.meta_path)
+    for _ in range(2):
+        for source, where in (("./tree", "tree"), ("acme-tree", "copy")):
+            imported = import_plugin(found_by.find(entry(source)))
+            assert imported.module.where == where
+            space = importlib.import_module("acme_space.of_tree")
+            assert space.where == where
+            purge(imported)
+            del space
+            sys.modules.pop("acme_space.of_tree", None)
+    assert sys.meta_path == finders
+
+
+@pytest.mark.parametrize("name", ["acme_tree.gone", "acme_gone"])
+def test_nothing_of_the_copy_is_imported_while_its_tree_is_loaded(tmp_path, monkeypatch, name):
+    found_by = tree_and_copy(tmp_path, monkeypatch, text=f"import {name}\n{APPLY}")
+    assert f"No module named '{name}'" in refused(found_by.find(entry("./tree")))
+
+
+def test_a_tree_takes_no_module_of_another_distribution_from_it(tmp_path, monkeypatch):
+    found_by = tree_and_copy(tmp_path, monkeypatch, text=f"import acme_gone\n{APPLY}")
+    write(tmp_path / "here" / "tree", {"acme_else.py": "", "acme_gone.py": "where = 'tree'\n"})
+    other = {"acme_else.py": "where = 'else'\n"}
+    install(tmp_path / "root", "acme-else", {}, other)
+    imported = import_plugin(found_by.find(entry("./tree")))
+    assert imported.module.acme_gone.where == "tree"
+    assert importlib.import_module("acme_else").where == "else"
+    purge(imported)
+    purge(imported)
+
+
+def test_a_tree_whose_module_the_environment_has_is_refused_with_what_takes_that_away(
+    tmp_path, site, monkeypatch
+):
+    found_by = tree_and_copy(tmp_path, monkeypatch)
+    files = {"acme_tree/__init__.py": "", "acme_tree/plugin.py": APPLY}
+    install(site, "acme-taken", {}, files)
+    why = refused(found_by.find(entry("./tree")))
+    assert "another module has its name (it is of acme-taken: `" in why
+    assert why.endswith("-m pip uninstall acme-taken`)")
+
+
 # -- the code that is on disk then ---------------------------------------------------------------
 
 
