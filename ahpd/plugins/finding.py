@@ -14,12 +14,12 @@ from ahpd.config.plugins import PluginEntry
 from ahpd.plugins.compatible import check_compatible
 from ahpd.plugins.distributions import Distributions, Point, module_file
 from ahpd.plugins.found import Found
-from ahpd.plugins.ids import NOT_A_SLUG, is_id
+from ahpd.plugins.ids import is_id, not_a_slug
 from ahpd.plugins.manifest_files import manifest_file, read_manifest
 from ahpd.plugins.module_files import root_of
 from ahpd.plugins.read_manifests import ReadManifests
 from ahpd.plugins.skipped import MISSING, Skipped
-from ahpd.plugins.source_tree import source_tree, tree_project
+from ahpd.plugins.source_tree import check_no_tree, source_tree, tree_project
 from ahpd.plugins.specs import places_of, spec_of
 from ahpd.plugins.standalone import Outside, standalone
 
@@ -97,6 +97,7 @@ class Finder:
                 found = source_tree(entry, path, project)
                 copy = self._distributions.in_site(found.distribution or found.id)
                 return attrs.evolve(found, copy=copy)
+            check_no_tree(path, entry.source)
         return standalone(entry, path, self._outside)
 
     def _installed(self, entry: PluginEntry) -> Found:
@@ -123,7 +124,7 @@ def _found_installed(entry: PluginEntry, point: Point, reader: Callable[[Path], 
     name, module = point.name, point.module
     whose = f"the distribution {point.distribution}"
     if not is_id(name):
-        raise Skipped(NOT_A_SLUG, name)
+        raise Skipped(not_a_slug(f"the entry point {name!r} of {whose}"), name)
     if not all(part.isidentifier() for part in module.split(".")):
         raise Skipped(f"the entry point {name} of {whose} is {module!r}, and names a module", name)
     file = module_file(point)

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from ahpd.config.errors import WrongValue
 from ahpd.config.json_values import check_json
-from ahpd.plugins.ids import NOT_A_SLUG, is_id
+from ahpd.plugins.ids import is_id, not_a_slug
 from ahpd.plugins.manifest import CONTRACTS, Link, Manifest
 from ahpd.plugins.skipped import Skipped
 
@@ -110,7 +110,7 @@ def _id(given: Mapping[str, Any], place: str, id_if_none: str | None) -> str:
     if id_if_none is not None and found != id_if_none:
         raise _Wrong("id", f"is {found!r}, and the entry point is called {id_if_none!r}")
     if not is_id(found):
-        raise Skipped(NOT_A_SLUG, found)
+        raise Skipped(not_a_slug(f"the id {found!r} in {place}"), found)
     return found
 
 

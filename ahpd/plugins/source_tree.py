@@ -10,6 +10,7 @@ import attrs
 from ahpd.config.plugins import PluginEntry
 from ahpd.plugins.distributions import GROUP, file_in_tree
 from ahpd.plugins.found import Found
+from ahpd.plugins.ids import is_id, not_a_slug
 from ahpd.plugins.manifest_files import manifest_file, read_manifest
 from ahpd.plugins.module_files import root_of
 from ahpd.plugins.skipped import Skipped
@@ -32,6 +33,20 @@ def tree_project(folder: Path, called: str) -> Mapping[str, Any] | None:
     return project
 
 
+def check_no_tree(folder: Path, called: str) -> None:
+    """Raise `Skipped` for a distribution's tree that has no entry point, and no manifest for one.
+
+    What it would be told of manifests as a standalone plugin is not what it lacks.
+    """
+    where = folder / "pyproject.toml"
+    if where.is_file() and manifest_file(folder, called) is None:
+        raise Skipped(
+            f"{where} is of no plugin: it has no entry point in the group {GROUP}, and no "
+            "plugin.yaml beside it",
+            called,
+        )
+
+
 def source_tree(entry: PluginEntry, folder: Path, project: Mapping[str, Any]) -> Found:
     """The plugin of the tree in `folder`. Raises `Skipped`."""
     where, called = folder / "pyproject.toml", entry.source
@@ -40,6 +55,8 @@ def source_tree(entry: PluginEntry, folder: Path, project: Mapping[str, Any]) ->
         names = ", ".join(sorted(points))
         raise Skipped(f"{where} has several plugins: {names}; install it, and name one", called)
     ((name, module),) = points.items()
+    if not is_id(name):
+        raise Skipped(not_a_slug(f"the entry point {name!r} in {where}"), name)
     file = file_in_tree(folder, module)
     if file is None:
         raise Skipped(f"{where} names the module {module}, and {folder} does not hold it", name)

@@ -16,7 +16,7 @@ from typing import Any, Final
 from ahpd.config import document
 from ahpd.config.errors import ConfigError
 from ahpd.plugins.failures import InstallFailure
-from ahpd.plugins.ids import NOT_A_SLUG, is_id
+from ahpd.plugins.ids import RULE, is_id
 from ahpd.plugins.installing import Installer
 from ahpd.plugins.manifest import Manifest
 from ahpd.plugins.manifest_fields import manifest_of
@@ -124,7 +124,7 @@ class WrittenPlugins:
 
 def _check_id(plugin: object) -> None:
     if not isinstance(plugin, str) or not is_id(plugin):
-        raise InstallFailure(f"{plugin!r} is no id of a plugin: {NOT_A_SLUG}", asked=True)
+        raise InstallFailure(f"{plugin!r} is no id of a plugin, which is {RULE}", asked=True)
 
 
 def _check_source(source: object, module: str) -> None:

@@ -180,7 +180,10 @@ def test_an_entry_point_that_names_something_in_a_module_is_refused(tmp_path, si
 def test_an_entry_point_whose_name_is_no_slug_is_skipped(tmp_path, site):
     install(site, "acme-bot", {"My_Bot": "acme_bot"}, {"acme_bot.py": TRAP})
     skipped = refused(finder(tmp_path, site=[site]), "acme-bot")
-    assert skipped.line == "plugin My_Bot skipped: its name is not a slug"
+    assert skipped.line == (
+        "plugin My_Bot skipped: its name is not a slug: the entry point 'My_Bot' of the "
+        "distribution acme-bot is to be small letters, digits and dashes, at most 40, a letter first"
+    )
 
 
 def test_an_entry_for_a_distribution_carries_no_manifest(tmp_path, site):
@@ -412,12 +415,26 @@ def test_a_source_tree_is_found_through_its_entry_point(tmp_path, layout):
             "has several plugins: second, tree; install it, and name one",
         ),
         ({"pyproject.toml": "[project"}, "pyproject.toml cannot be read: "),
-        ({"pyproject.toml": "[project]\nname = 'x'\n"}, "./tree has no manifest: a standalone"),
+        (
+            {"pyproject.toml": "[project]\nname = 'x'\n"},
+            "is of no plugin: it has no entry point in the",
+        ),
+        (
+            {"pyproject.toml": PROJECT.replace("tree =", '"-tree" =')},
+            "tree/pyproject.toml is to be small letters, digits and dashes, at most 40, a letter",
+        ),
     ],
 )
 def test_a_tree_that_is_no_plugin_is_refused_in_words(tmp_path, files, words):
     write(tmp_path / "here" / "tree", {"pyproject.toml": PROJECT, **files})
     assert words in refused(finder(tmp_path), "./tree").why
+
+
+def test_a_standalone_plugin_may_have_a_pyproject_of_its_own(tmp_path):
+    said = manifest(id="notes", main="notes.py")
+    files = {"pyproject.toml": "[tool.ruff]\n", "plugin.yaml": said, "notes.py": TRAP}
+    write(tmp_path / "here" / "notes", files)
+    assert finder(tmp_path).find(entry("./notes")).kind == "standalone"
 
 
 # -- what is no source, and what is there twice ---------------------------------------------

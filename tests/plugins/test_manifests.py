@@ -161,7 +161,10 @@ def test_a_file_that_cannot_be_parsed_is_refused_in_one_line(tmp_path):
 def test_an_id_that_is_no_slug_skips_the_plugin(name):
     with pytest.raises(Skipped) as caught:
         manifest_of({"id": name}, "plugins[0]")
-    assert caught.value.line == f"plugin {name} skipped: its name is not a slug"
+    assert caught.value.line == (
+        f"plugin {name} skipped: its name is not a slug: the id {name!r} in plugins[0] is to be "
+        "small letters, digits and dashes, at most 40, a letter first"
+    )
 
 
 @pytest.mark.parametrize("name", ["a", "agent-mine", "a" * 40, "b2"])
