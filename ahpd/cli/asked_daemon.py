@@ -1,5 +1,6 @@
 """Asking a daemon that runs, over AHP, for what it alone can do and knows."""
 
+import contextlib
 import re
 import secrets
 from collections.abc import Awaitable, Callable
@@ -27,16 +28,52 @@ def ask(held: Record, method: str, params: dict[str, Any]) -> dict[str, Any]:
 
     Raises `Failure` in the daemon's words, and `click.Abort` where a signal came first.
     """
-    return ask_each(held, [(method, params)])[0]
+    (said,) = ask_each(held, [(method, params)])
+    if isinstance(said, Failure):
+        raise said
+    return said
 
 
-def ask_each(held: Record, requests: list[tuple[str, dict[str, Any]]]) -> list[dict[str, Any]]:
-    """The daemon's answers to requests, one after the other over one connection."""
+def ask_each(
+    held: Record, requests: list[tuple[str, dict[str, Any]]]
+) -> list[dict[str, Any] | Failure]:
+    """The daemon's answers to requests, one after the other over one connection; a refusal of one
+    is the `Failure` that stands for it."""
 
-    async def asked(client: Client) -> list[dict[str, Any]]:
-        return [await client.request(method, **params) for method, params in requests]
+    async def asked(client: Client) -> list[dict[str, Any] | Failure]:
+        return [await _asked(client, method, params) for method, params in requests]
 
     return _answer(_talked(held, asked, _SECONDS), held)
+
+
+def ask_of_its_own(
+    held: Record, method: str, params: dict[str, Any], name: str
+) -> dict[str, Any] | None:
+    """The daemon's answer to one request about the plugin `name`, by its id or its source; None
+    where it has no such plugin, which it is not asked about then."""
+
+    async def asked(client: Client) -> list[dict[str, Any] | Failure]:
+        with contextlib.suppress(RpcError):  # who may not read them may still ask
+            await client.subscribe(_PLUGINS)
+            rows: list[dict[str, Any]] = client.plain_state(_PLUGINS)["rows"]
+            if name not in {word for row in rows for word in (row["id"], row["spec"])}:
+                return []
+        return [await _asked(client, method, params)]
+
+    said = _answer(_talked(held, asked, _SECONDS), held)
+    if said and isinstance(said[0], Failure):
+        raise said[0]
+    return said[0] if said else None
+
+
+async def _asked(client: Client, method: str, params: dict[str, Any]) -> dict[str, Any] | Failure:
+    try:
+        said: dict[str, Any] = await client.request(method, **params)
+    except RpcError as refused:
+        wrong = refused.code == INVALID_PARAMS
+        words = re.sub(r"^params\.\w+: ", "", refused.message)  # where it stood is the wire's
+        return Failure(words, EXIT_USAGE if wrong else EXIT_FAILED)
+    return said
 
 
 def plugin_rows(held: Record) -> list[dict[str, Any]] | None:
@@ -51,9 +88,7 @@ def plugin_rows(held: Record) -> list[dict[str, Any]] | None:
     return answer if isinstance(answer, list) else None
 
 
-def _talked(
-    held: Record, ask: Callable[[Client], Awaitable[list[dict[str, Any]]]], seconds: float
-) -> Any:
+def _talked(held: Record, ask: Callable[[Client], Awaitable[list[Any]]], seconds: float) -> Any:
     """What `ask` answers of a client of the daemon's, or the `Failure` it ended with."""
     from twisted.internet import reactor as running
 
@@ -61,7 +96,7 @@ def _talked(
     token = configuration(held.launch).settings()[0].connection_token
     outcome: list[Any] = []
 
-    async def talk() -> list[dict[str, Any]]:
+    async def talk() -> list[Any]:
         client = Client(
             f"ahpd-plugin-{secrets.token_hex(8)}",
             reactor,
@@ -91,15 +126,13 @@ def _talked(
     return outcome[0]
 
 
-def _answer(result: Any, held: Record) -> list[dict[str, Any]]:
+def _answer(result: Any, held: Record) -> list[Any]:
     if isinstance(result, list):
         return result
     try:
         result.raiseException()
-    except RpcError as refused:
-        wrong = refused.code == INVALID_PARAMS
-        words = re.sub(r"^params\.\w+: ", "", refused.message)  # where it stood is the wire's
-        raise Failure(words, EXIT_USAGE if wrong else EXIT_FAILED) from None
+    except RpcError as refused:  # it may not do the handshake
+        raise Failure(refused.message) from None
     except (ConnectError, ConnectionGone, TimeoutError, ValueError, error.ConnectError) as gone:
         raise Failure(f"the daemon (pid {held.pid}, {held.url}) cannot be asked: {gone}") from None
     raise AssertionError("a failure raises")

@@ -10,10 +10,17 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from ahpd.cli.output import EXIT_FAILED, Failure, answer, remark, wants_json
+from ahpd.cli.output import EXIT_FAILED, EXIT_USAGE, Failure, answer, remark, wants_json
 from ahpd.cli.params import json_flag, option_flags
-from ahpd.cli.plugin_words import option_lines, seen, to_set, value_words
-from ahpd.cli.plugins_here import daemon, failed, finished, read
+from ahpd.cli.plugin_words import (
+    moved_words,
+    option_lines,
+    seen,
+    to_set,
+    value_words,
+    would_be_skipped,
+)
+from ahpd.cli.plugins_here import daemon, failed, finished, read, updated
 from ahpd.daemon.record import Record
 from ahpd.plugins.at_rest import PluginsAtRest
 from ahpd.plugins.failures import InstallFailure
@@ -64,36 +71,37 @@ def _told(held: Record) -> list[dict[str, Any]] | None:
 @option_flags()
 @json_flag
 @click.pass_context
-def install(context: click.Context, source: str) -> None:
+def install(context: click.Context, source: str) -> int:
     """Install a plugin and list it.
 
     SOURCE is the name of a distribution, with a version or without, a folder with a pyproject.toml,
     a wheel or an sdist, git+https: or git+ssh: and a repository, github:OWNER/REPOSITORY, or the
     https: URL of an archive. It goes into the plugin root beside the configuration, never into the
-    environment ahpd runs in.
+    environment ahpd runs in. The exit status is 1 where it is installed, and cannot be loaded.
     """
     base = Path.cwd()
     held = daemon(context)
     if held is not None:
         wanted = _or_failed(lambda: wanted_of(source, base))
         said = _ask(context, "install", {"source": wanted.text})
-        _say(context, f"installed {said['id']}", said)
+        status = _say(context, f"installed {said['id']}", said)
         _left_to_set(context, [said["id"]])
-        return
+        return status
     installed, listed = finished(read(context).install(source, base))
     words = f"installed {installed.distribution} {installed.version}"
-    answer(
-        context,
-        words if listed else f"{words}; it is listed already",
-        {
-            "distribution": installed.distribution,
-            "version": installed.version,
-            "ids": list(installed.ids),
-            "listed": listed,
-        },
-    )
-    remark(_NEXT_START)
+    problems = would_be_skipped(read(context).rows(), [installed.distribution])
+    said = {
+        "distribution": installed.distribution,
+        "version": installed.version,
+        "ids": list(installed.ids),
+        "listed": listed,
+        **({"problems": problems} if problems else {}),
+    }
+    status = _say(context, words if listed else f"{words}; it is listed already", said)
+    if not problems:
+        remark(_NEXT_START)
     _left_to_set(context, installed.ids)
+    return status
 
 
 @plugin.command(short_help="Take a plugin out of the list and uninstall it.")
@@ -106,15 +114,17 @@ def remove(context: click.Context, name: str, keep: bool) -> None:
     """Take a plugin out of the list and uninstall it.
 
     NAME is its id, or its source as the configuration has it. A plugin that was written in a client
-    is deleted.
+    is deleted. What another plugin of the list is of too, or ahpd's own environment has, stays.
     """
     if daemon(context) is not None:
         said = _ask(context, "remove", {"id": name, "keep": keep})
         _say(context, f"removed {said['id']}", said)
         return
     here = read(context)
-    gone = finished(here.remove(name, keep=keep))
-    _done(context, f"removed {name}", {"id": name, "uninstalled": gone})
+    gone, stays = finished(here.remove(name, keep=keep))
+    kept = {"kept": stays} if stays else {}
+    _done(context, f"removed {name}", {"id": name, "uninstalled": gone, **kept})
+    _remarks(kept)
 
 
 @plugin.command(short_help="Move plugins to their newest versions.")
@@ -126,7 +136,8 @@ def update(context: click.Context, names: tuple[str, ...]) -> int:
     """Move plugins to the newest versions that this ahpd can run, and load them again.
 
     Without a NAME every one that `ahpd plugin install` installed. One that came from an address or
-    a folder is fetched from there again.
+    a folder is fetched from there again. The exit status is 1 where one cannot be updated, or not
+    be loaded then; the others are.
     """
     here = read(context)
     wanted = names or tuple(here.updatable())
@@ -135,24 +146,20 @@ def update(context: click.Context, names: tuple[str, ...]) -> int:
         from ahpd.cli.asked_daemon import ask_each
 
         requests = [("x-ahpd/plugins/update", {"id": name}) for name in wanted]
-        moved = ask_each(held, requests)
+        came = ask_each(held, requests)
     else:
-        moved = []
-        for name in wanted:
-            before, after = finished(here.update(name))
-            row: dict[str, Any] = {"id": name}
-            moved.append(row if before == after else {**row, "from": before, "to": after})
-    lines = [_moved(row) for row in moved] or ["no plugins to update"]
-    answer(context, "\n".join(lines), moved)
-    if held is None and any("to" in row for row in moved):
+        came = [updated(context, here, name) for name in wanted]
+    if len(names) == 1 and isinstance(came[0], Failure):
+        raise came[0]
+    rows = [
+        {"id": name, "error": str(said)} if isinstance(said, Failure) else said
+        for name, said in zip(wanted, came, strict=True)
+    ]
+    answer(context, "\n".join(map(moved_words, rows)) or "no plugins to update", rows)
+    if held is None and any("to" in row for row in rows):
         remark(_NEXT_START)
-    return max((_remarks(said) for said in moved), default=0)
-
-
-def _moved(row: dict[str, Any]) -> str:
-    if "to" not in row:
-        return f"{row['id']} is the newest it can be"
-    return f"{row['id']} moved from {row['from']} to {row['to']}"
+    failed_ones = EXIT_FAILED if any("error" in row for row in rows) else 0
+    return max((_remarks(said) for said in rows), default=0) or failed_ones
 
 
 # -- switches and options -----------------------------------------------------------------
@@ -209,12 +216,13 @@ def _switch(context: click.Context, name: str, enabled: bool) -> int:
 @click.pass_context
 def config(
     context: click.Context, name: str, key: str | None, value: str | None, unset: bool
-) -> None:
+) -> int:
     """Show the options of a plugin, those that are not set too, or change one.
 
     VALUE is JSON where it can be read as JSON, and text else. What the plugin's schema marks as a
     secret is shown as <set>; {"$secret": "host:NAME"} names one of the vault's in place of
-    writing it into the configuration.
+    writing it into the configuration. The exit status is 1 where a daemon runs and cannot load the
+    plugin with it.
     """
     if unset and (key is None or value is not None):
         raise click.UsageError("--unset takes the option's name, and no value", context)
@@ -222,7 +230,7 @@ def config(
     here = read(context, held)
     if value is None and not unset:
         _show_options(context, here, name, key)
-        return
+        return 0
     assert key is not None, "a value stands behind a key"
     if value is not None:
         _warn_of_unknown(here, name, key)
@@ -232,13 +240,13 @@ def config(
     words = f"{name}: {key} is {'set' if said is not None else 'taken out'}"
     if held is not None:
         params = {"id": name, "key": key, **({} if said is None else {"value": said})}
-        _say(context, words, _ask(context, "options", params))
-        return
+        return _say(context, words, _ask(context, "options", params))
     changed = _or_failed(lambda: here.set_option(name, key, said))
     if not changed:
         answer(context, f"{name}: {key} is that already", {"id": name, "changed": False})
-        return
+        return 0
     _done(context, words, {"id": name, "changed": True})
+    return 0
 
 
 def _show_options(context: click.Context, here: PluginsAtRest, name: str, key: str | None) -> None:
@@ -294,15 +302,36 @@ def reload(context: click.Context, name: str) -> int:
     more. The exit status is 1 then.
     """
     _needs_daemon(context)
-    held = daemon(context)
-    known = [each for row in read(context, held).rows() for each in (row.id, row.entry.source)]
-    said = _ask(context, "reload", {"id": name})
-    if name not in known and said.get("restart"):
-        words = f"there is no plugin {name}; what plugins use is loaded anew by: ahpd restart"
+    here = read(context, daemon(context))
+    if name not in [each for row in here.rows() for each in (row.id, row.entry.source)]:
+        return _reload_unlisted(context, here, name)
+    return _reloaded(context, name, _ask(context, "reload", {"id": name}))
+
+
+def _reload_unlisted(context: click.Context, here: PluginsAtRest, name: str) -> int:
+    """Reload what the list does not call so: a daemon may, and else a package may be meant."""
+    from ahpd.cli.asked_daemon import ask_of_its_own
+
+    if here.installer.is_installed(name):
+        said = _ask(context, "reload", {"id": name})
+        words = f"{name} is no plugin of the list: what plugins use is loaded anew by: ahpd restart"
         answer(context, words, said)
         return 0
-    done = not said.get("problems") and not said.get("restart")
-    return _say(context, f"reloaded {name}" if done else f"{name} is not reloaded", said)
+    held, params = daemon(context), {"id": name}
+    told = None if held is None else ask_of_its_own(held, "x-ahpd/plugins/reload", params, name)
+    if told is None or told == {**params, "restart": True}:
+        raise Failure(f"there is no plugin {name}", EXIT_USAGE)
+    return _reloaded(context, name, told)
+
+
+def _reloaded(context: click.Context, name: str, said: dict[str, Any]) -> int:
+    if said.get("problems") or said.get("restart"):
+        words = f"{name} is not reloaded"
+    elif said["id"] != name:
+        words = f"reloaded {name}, which is {said['id']} now"
+    else:
+        words = f"reloaded {name}"
+    return _say(context, words, said)
 
 
 def _needs_daemon(context: click.Context) -> None:
@@ -330,6 +359,8 @@ def _remarks(said: dict[str, Any]) -> int:
     problems = said.get("problems", ())
     for line in problems:
         remark(f"ahpd: {line}")
+    if "kept" in said:
+        remark(said["kept"])
     for line in said.get("leftOut", ()):
         remark(f"ahpd: warning: {line}")
     if said.get("restart"):

@@ -1,7 +1,7 @@
 """What `ahpd plugin` says: a plugin's row, its options, and what a change came to."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -95,3 +95,29 @@ def to_set(row: Listed) -> str | None:
 
     missing = [] if row.found is None else unset_options(row.found)
     return f"ahpd plugin config {row.id} {missing[0]} VALUE" if missing else None
+
+
+def moved_words(row: Mapping[str, Any]) -> str:
+    """What an update of one plugin came to, in a line."""
+    if "error" in row:
+        prefix = f"{row['id']} is not updated: "
+        return f"{prefix}{row['error'].removeprefix(prefix)}"
+    if "to" not in row:
+        return f"{row['id']} is the newest it can be"
+    if row["from"] == row["to"]:
+        return f"{row['id']} {row['to']} is installed anew, with other code"
+    return f"{row['id']} moved from {row['from']} to {row['to']}"
+
+
+def would_be_skipped(rows: Sequence[Listed], distributions: Collection[str | None]) -> list[str]:
+    """Why plugins of distributions that were just installed will not be loaded, a line each.
+
+    What waits for an option is none of them: it is told which.
+    """
+    return [
+        f"plugin {row.id} will be skipped: {row.problem}"
+        for row in rows
+        if row.distribution in distributions
+        and row.distribution is not None
+        and row.state in ("error", "incompatible", "missing")
+    ]

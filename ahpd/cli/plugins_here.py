@@ -11,6 +11,7 @@ import click
 import ahpd
 from ahpd.cli.output import EXIT_FAILED, EXIT_USAGE, Failure, remark
 from ahpd.cli.params import configuration, launch
+from ahpd.cli.plugin_words import would_be_skipped
 from ahpd.config.load import Configuration
 from ahpd.config.places import find_file, state_directory
 from ahpd.config.plugins_file import PluginsFile
@@ -91,6 +92,22 @@ async def run(argv: Sequence[str], environ: Mapping[str, str], directory: Path) 
         check=False,
     )
     return done.returncode, done.stdout
+
+
+def updated(context: click.Context, here: PluginsAtRest, name: str) -> dict[str, Any] | Failure:
+    """What an update of one plugin came to without a daemon."""
+    try:
+        update = finished(here.update(name))
+    except Failure as failure:
+        return failure
+    rows = read(context).rows()
+    distributions = [one.distribution for one in here.rows() if name in (one.id, one.entry.source)]
+    problems = would_be_skipped(rows, distributions)
+    return {
+        "id": name,
+        **({"problems": problems} if problems else {}),
+        **({"from": update.before, "to": update.after} if update.moved else {}),
+    }
 
 
 def finished(work: Coroutine[Any, Any, T]) -> T:

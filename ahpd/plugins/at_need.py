@@ -4,7 +4,7 @@ Most hosts have none, and each module less is a start that is so much shorter: t
 the loader and the installer do, and make them when something is asked of them.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,6 +41,10 @@ class LoaderAtNeed:
         if entries or self._anything:
             self._anything = True
             self.made.look(entries)
+
+    def ids(self, entries: Sequence[PluginEntry]) -> Collection[str]:
+        """See `Loader.ids`."""
+        return self.made.ids(entries) if entries else ()
 
     @property
     def named(self) -> Mapping[str, Named]:

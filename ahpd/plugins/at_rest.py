@@ -15,8 +15,9 @@ from ahpd.config.plugins import PluginEntry
 from ahpd.config.plugins_file import PluginsFile
 from ahpd.plugins.failures import InstallFailure
 from ahpd.plugins.finding import Finder
-from ahpd.plugins.installing import Installed, Installer
+from ahpd.plugins.installing import Installed, Installer, Updated
 from ahpd.plugins.states import Listed, listed
+from ahpd.plugins.taking_out import take_out
 from ahpd.plugins.written import WrittenPlugins
 from ahpd.protocol.errors import RpcError
 
@@ -62,37 +63,32 @@ class PluginsAtRest:
         added = [self.file.add(name) for name in names]
         return installed, any(added)
 
-    async def remove(self, name: str, *, keep: bool) -> bool:
-        """Take a plugin out of the list; whether it was uninstalled, or its folder deleted."""
+    async def remove(self, name: str, *, keep: bool) -> tuple[bool, str | None]:
+        """Take a plugin out of the list, and uninstall it unless it is to be kept: see
+        `take_out`."""
         row = self.named(name)
         self.file.remove(self._own(row))
         if keep:
-            return False
-        if self.written.has(row.id) and row.entry.source == str(self.written.folder(row.id)):
-            return await self.written.remove(row.id)
-        distribution = None if row.found is None else row.found.distribution
-        if distribution is None or row.found is None or row.found.kind != "distribution":
-            return False
-        if self._used_by_another(row, distribution):
-            return False
-        return await self.installer.remove(distribution)
+            return False, None
+        rows = listed(self.entries, self.finder)
+        others = [other for other in rows if other.entry.source != row.entry.source]
+        return await take_out(row, others, self.installer, self.written)
 
-    async def update(self, name: str) -> tuple[str, str]:
+    async def update(self, name: str) -> Updated:
         """Move a plugin's distribution to the newest version that admits this host."""
         row = self.named(name)
-        if row.found is None or row.found.kind != "distribution" or row.found.distribution is None:
+        if row.distribution is None:
             why = row.problem or "it is named by its path, and what is there is what runs"
             raise InstallFailure(f"{name} is not updated: {why}")
-        return await self.installer.update(row.found.distribution)
+        return await self.installer.update(row.distribution)
 
     def updatable(self) -> list[str]:
         """The ids of what is installed in the plugin root."""
         return [
             row.id
             for row in self.rows()
-            if row.found is not None
-            and row.found.kind == "distribution"
-            and self.installer.distribution(row.found.distribution or "") is not None
+            if row.distribution is not None
+            and self.installer.distribution(row.distribution) is not None
         ]
 
     def switch(self, name: str, enabled: bool) -> bool:
@@ -146,13 +142,3 @@ class PluginsAtRest:
                 asked=True,
             )
         return row.entry.source
-
-    def _used_by_another(self, row: Listed, distribution: str) -> bool:
-        """Whether another entry names a plugin of the same distribution."""
-        return any(
-            other.found is not None
-            and other.found.kind == "distribution"  # a source tree has its name, and is elsewhere
-            and other.found.distribution == distribution
-            and other.entry.source != row.entry.source
-            for other in listed(self.entries, self.finder)
-        )

@@ -6,7 +6,7 @@ next start does it. Source: PLUGINS.txt, `x-ahpd-plugins`, "Installing a plugin"
 in a client".
 """
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from ahpd.plugins.option_references import of_a_record, references_in, refusal
 from ahpd.plugins.options import of_keys
 from ahpd.plugins.states import row_of
 from ahpd.plugins.takers import Outcome
+from ahpd.plugins.taking_out import take_out
 from ahpd.plugins.written import WrittenPlugins
 from ahpd.protocol import State
 from ahpd.protocol.errors import internal_error, invalid_params
@@ -80,52 +81,52 @@ class PluginCommands:
         if not any(added):
             # It was listed already, and what is installed now may be another version.
             outcome = await self._again(theirs)
-        return self._answer(theirs[0] if theirs else installed.distribution, outcome)
+        return self._answer(theirs[0] if theirs else installed.distribution, outcome, theirs)
 
     async def _remove(self, params: Mapping[str, Any]) -> State:
         plugin, keep = _text(params, "id"), params.get("keep", False)
         if not isinstance(keep, bool):
             raise invalid_params("params.keep: expected true or false")
         named = self._known(plugin)
-        found = row_of(named.result).found
         self.file.remove(self._own(named))
         outcome = await self._changed()
+        stays = None
         if not keep:
-            if self._is_written(named):
-                await self.written.remove(plugin)
-            elif found is not None and found.kind == "distribution" and found.distribution:
-                await self._uninstall(found.distribution)
-        return self._answer(plugin, outcome)
-
-    async def _uninstall(self, distribution: str) -> None:
-        """Uninstall a distribution that no other entry uses."""
-        found = [row_of(named.result).found for named in self.named().values()]
-        # A source tree has the distribution's name, and is elsewhere.
-        if distribution not in [one.distribution for one in found if one and one.kind != "tree"]:
-            await self.installer.remove(distribution)
+            others = map(row_of, (one.result for one in self.named().values()))
+            _, stays = await take_out(row_of(named.result), others, self.installer, self.written)
+        return {**self._answer(plugin, outcome), **({"kept": stays} if stays else {})}
 
     def _is_written(self, named: Named) -> bool:
         """Whether an entry names what a client wrote."""
-        return named.entry.source == str(self.written.folder(named.plugin))
+        return self.written.named_by(named.entry.source) is not None
 
     async def _update(self, params: Mapping[str, Any]) -> State:
         plugin = _text(params, "id")
-        found = row_of(self._known(plugin).result).found
-        if found is None or found.kind != "distribution" or found.distribution is None:
+        distribution = row_of(self._known(plugin).result).distribution
+        if distribution is None:
             raise invalid_params(
                 f"params.id: {plugin} is not a distribution that is installed here: what it is "
                 "named by is what runs"
             )
-        before, after = await self.installer.update(found.distribution)
-        if before == after:
-            return {"id": plugin}
-        outcome = await self._again(self._of(found.distribution))
-        return {**self._answer(plugin, outcome), "from": before, "to": after}
+        update = await self.installer.update(distribution)
+        theirs = self._of(distribution)
+        # One that was not loaded is tried at any rate, as it is at every change.
+        again = theirs if update.moved else [one for one in theirs if self._is_missing(one)]
+        outcome = await self._again(again)
+        answer = self._answer(plugin, outcome, [*theirs, *self._of(distribution)])
+        return {**answer, "from": update.before, "to": update.after} if update.moved else answer
 
     def _of(self, distribution: str) -> Sequence[str]:
         """The plugins of one distribution."""
-        found = {plugin: row_of(named.result).found for plugin, named in self.named().items()}
-        return [plugin for plugin, one in found.items() if one and one.distribution == distribution]
+        return [
+            plugin
+            for plugin, named in self.named().items()
+            if row_of(named.result).distribution == distribution
+        ]
+
+    def _is_missing(self, plugin: str) -> bool:
+        """Whether a plugin is to be there, and is not."""
+        return self.named()[plugin].entry.enabled and plugin not in self.plugins.running_plugins
 
     async def _again(self, plugins: Sequence[str]) -> Outcome:
         """Have plugins run the code that is on disk now."""
@@ -176,7 +177,7 @@ class PluginCommands:
         plugin = _text(params, "id")
         named = self._known(plugin)
         self.file.switch(self._own(named), enabled)
-        return self._answer(plugin, await self._changed())
+        return self._answer(plugin, await self._changed(), [named.plugin])
 
     async def _option(self, params: Mapping[str, Any]) -> State:
         plugin, key = _text(params, "id"), _text(params, "key")
@@ -186,7 +187,7 @@ class PluginCommands:
             self.file.unset_option(source, key)
         else:
             self.file.set_option(source, key, sent_option(named, key, params["value"]))
-        return self._answer(plugin, await self._changed())
+        return self._answer(plugin, await self._changed(), [named.plugin])
 
     async def pushed(self, plugin: str, values: Mapping[str, Any]) -> None:
         """A client sent the options of a plugin through the root's configuration.
@@ -223,22 +224,40 @@ class PluginCommands:
 
     async def _reload(self, params: Mapping[str, Any]) -> State:
         plugin = _text(params, "id")
-        if plugin not in self.named():
-            # A package that a plugin uses has no entry to import again.
-            self.mark_restart()
-            return {"id": plugin, "restart": True}
-        return self._answer(plugin, await self._again([plugin]))
+        named = self._named(plugin)
+        if named is None:
+            return await self._of_no_entry(plugin)
+        outcome = await self._again([named.plugin])
+        now = self._called(named.entry.source, named.plugin)
+        return self._answer(plugin if now == named.plugin else now, outcome, [now])
+
+    async def _of_no_entry(self, plugin: str) -> State:
+        """Reload what no entry that was read is called: what is on disk by now may be."""
+        entries = self.entries()
+        if plugin in self.plugins.ids(entries) or plugin in [one.source for one in entries]:
+            return self._answer(plugin, await self._changed())
+        # A package that a plugin uses has no entry to import again.
+        self.mark_restart()
+        return {"id": plugin, "restart": True}
+
+    def _called(self, source: str, before: str) -> str:
+        """The id of what a source names by now."""
+        named = self.named()
+        now = [plugin for plugin, one in named.items() if one.entry.source == source]
+        return before if before in now or not now else now[0]
 
     # -- what they have in common ----------------------------------------------------------------
 
     def _known(self, plugin: str) -> Named:
-        named = self.named().get(plugin)
+        named = self._named(plugin)
         if named is None:
-            for one in self.named().values():
-                if one.entry.source == plugin:
-                    return one
             raise invalid_params(f"params.id: there is no plugin {plugin[:100]}")
         return named
+
+    def _named(self, plugin: str) -> Named | None:
+        """The plugin with this id, or this source."""
+        of_source = (one for one in self.named().values() if one.entry.source == plugin)
+        return self.named().get(plugin) or next(of_source, None)
 
     def _own(self, named: Named) -> str:
         """The source of an entry that stands in the file."""
@@ -261,14 +280,19 @@ class PluginCommands:
         self.moved()
 
     @staticmethod
-    def _answer(plugin: str, outcome: Outcome) -> State:
-        """What a change of one plugin is answered; what went wrong with others is not said."""
-        answer: State = {"id": plugin}
-        if plugin in outcome.waiting:
-            answer["restart"] = True
-        if plugin in outcome.problems:
-            answer["problems"] = [outcome.problems[plugin]]
-        return {**answer, **_left_out(outcome, plugin)}
+    def _answer(plugin: str, outcome: Outcome, ids: Iterable[str] = ()) -> State:
+        """What a change of one plugin is answered; what went wrong with others is not said.
+
+        `ids` are what it is called where `plugin` is its source, and those that came with it.
+        """
+        theirs = tuple(dict.fromkeys((plugin, *ids)))
+        problems = [outcome.problems[one] for one in theirs if one in outcome.problems]
+        return {
+            "id": plugin,
+            **({"restart": True} if {*theirs} & {*outcome.waiting} else {}),
+            **({"problems": problems} if problems else {}),
+            **_left_out(outcome, *theirs),
+        }
 
 
 def _left_out(outcome: Outcome, *plugins: str) -> State:

@@ -64,11 +64,16 @@ class Distributions:
             raise Skipped(f"{name} is an entry point of {whose}: name the distribution", name)
         if own:
             names = ", ".join(sorted(point.name for point in own))
-            raise Skipped(f"the distribution {name} has several plugins: name one of {names}", name)
+            raise Skipped(
+                f"the distribution {name} has several plugins: name one of {names}",
+                name,
+                distribution=own[0].distribution,
+            )
         if self._is_installed(name):
             raise Skipped(
                 f"the distribution {name} is no plugin: it has no entry point in the group {GROUP}",
                 name,
+                distribution=name,
             )
         raise Skipped(
             f"{name} is not installed; `ahpd plugin install {name}` installs it",

@@ -117,7 +117,11 @@ class Finder:
                 ) from None
             raise
         reader = document.read if self._manifests is None else self._manifests.read
-        return _found_installed(entry, point, reader)
+        try:
+            return _found_installed(entry, point, reader)
+        except Skipped as skipped:
+            skipped.distribution = point.distribution
+            raise
 
 
 def _found_installed(entry: PluginEntry, point: Point, reader: Callable[[Path], Document]) -> Found:

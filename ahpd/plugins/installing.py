@@ -8,7 +8,7 @@ time, in this process and beside others. Source: PLUGINS.txt, "Installing a plug
 import json
 import shutil
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -23,7 +23,7 @@ from ahpd.plugins.root import PluginRoot
 from ahpd.plugins.root_lock import held
 from ahpd.plugins.sources import Wanted, wanted_of
 from ahpd.plugins.specs import normalized
-from ahpd.plugins.wheels import Facts, facts_of, facts_of_wheel, refusal
+from ahpd.plugins.wheels import Facts, contents, facts_of, facts_of_wheel, refusal
 from ahpd.private_folders import make_private
 from ahpd.whole_files import replace
 
@@ -40,6 +40,17 @@ class Installed:
     version: str
     ids: tuple[str, ...]
     """The plugins it has."""
+
+
+@attrs.frozen(kw_only=True)
+class Updated:
+    """What an update came to."""
+
+    before: str
+    """The version that was installed."""
+    after: str
+    moved: bool
+    """Whether anything that is installed is another than it was, of one version too."""
 
 
 class Installer:
@@ -76,15 +87,15 @@ class Installer:
             self._note_origin(distribution, None)
             return True
 
-    async def update(self, distribution: str) -> tuple[str, str]:
-        """Move to the newest version that admits this host: from which version, to which.
+    async def update(self, distribution: str) -> Updated:
+        """Move to the newest version that admits this host.
 
         One that came from an address or a path is fetched from there again: an index may have
         another under its name.
         """
         self._check_name(distribution)
         async with self._alone():
-            before = self._own(distribution)
+            before, held = self._own(distribution), self._contents(distribution)
             origin = self._origins().get(normalized(distribution), distribution)
             after = await self._install(wanted_of(origin, self._root.folder))
             if normalized(after.distribution) != normalized(distribution):
@@ -92,7 +103,11 @@ class Installer:
                     f"{origin} is {after.distribution} now, and no longer {distribution}; "
                     f"it is installed beside it"
                 )
-            return before.version, after.version
+            return Updated(
+                before=before.version,
+                after=after.version,
+                moved=self._contents(distribution) != held,
+            )
 
     async def install_requirements(self, requirements: "list[str]") -> None:
         """Install what a standalone plugin needs beside this program."""
@@ -115,6 +130,10 @@ class Installer:
                 return {"error": str(failure)}
             except OSError as error:
                 return {"error": f"{error.filename or folder}: {error.strerror}"}
+
+    def is_installed(self, name: str) -> bool:
+        """Whether there is a distribution `name`, in the root or beside this program."""
+        return (self._root.installed(name) or self._root.of_host(name)) is not None
 
     def distribution(self, name: str) -> Installed | None:
         """A distribution of the root's own; None where it is not there."""
@@ -266,6 +285,10 @@ class Installer:
         if self._root.of_host(distribution) is not None:
             raise InstallFailure(f"{distribution} came with this program, and stays with it")
         raise InstallFailure(f"{distribution} is not installed in {self._root.folder}")
+
+    def _contents(self, distribution: str) -> Mapping[str, str]:
+        found = self._root.installed(distribution)
+        return {} if found is None else contents(found)
 
     def _held_to(self) -> tuple[str, str]:
         return "--constraint", str(self._root.constraints())

@@ -8,7 +8,7 @@ to the next start (`restart`). Source: PLUGINS.txt, "A change while the daemon r
 happens when a plugin fails".
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
@@ -74,6 +74,10 @@ class Plugins(Service):
     def running_plugins(self) -> Mapping[str, RunningPlugin]:
         """The plugins that are loaded, by id."""
         return self._running
+
+    def ids(self, entries: Sequence[PluginEntry]) -> Collection[str]:
+        """What `entries` are called now, on disk."""
+        return self._loader.ids(entries)
 
     # -- the start -------------------------------------------------------------------
 

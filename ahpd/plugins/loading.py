@@ -103,6 +103,12 @@ class Loader:
             plugin = cleared(entry.source)
         return Named(plugin, entry, result)
 
+    def ids(self, entries: Sequence[PluginEntry]) -> Collection[str]:
+        """What `entries` are called now; the next change is not made of it."""
+        importlib.invalidate_caches()
+        results = self.finder().find_all(entries)
+        return {one.id if isinstance(one, Found) else one.plugin for one in results}
+
     @property
     def named(self) -> Mapping[str, Named]:
         """What the configuration names, by id, in its order."""

@@ -23,7 +23,8 @@ class Skipped(PluginError):
 
     `plugin` is its id, or what the configuration calls it where it has none that can be read.
     `found` is what is known of it all the same, for a listing, and `entry` what names it.
-    `modules` are the names of those its import left again.
+    `modules` are the names of those its import left again. `distribution` is the one it is of,
+    where that is installed and nothing more is known.
     """
 
     def __init__(
@@ -34,11 +35,13 @@ class Skipped(PluginError):
         state: PluginState = "error",
         found: "Found | None" = None,
         modules: Collection[str] = (),
+        distribution: str | None = None,
     ) -> None:
         # What names a plugin may be an address, with what signs in there.
         self.why, self.plugin = cleared(why), cleared(plugin)
         super().__init__(self.why)
         self.modules = modules
+        self.distribution = distribution
         self.state: PluginState = state
         self.found = found
         self.entry: PluginEntry | None = None if found is None else found.entry

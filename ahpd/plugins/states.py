@@ -28,6 +28,8 @@ class Listed:
     """Why it is in this state."""
     found: "Found | None" = None
     """What is known of it."""
+    distribution: str | None = None
+    """The installed distribution it is of, loadable or not; None for what is named by a path."""
 
     @property
     def line(self) -> str:
@@ -77,7 +79,19 @@ def row_of(result: "Found | Skipped") -> Listed:
         at = f"plugins.{result.id}.options."
         names = ", ".join(at + key for key in unset)
         state, problem = "unconfigured", f"{names} must be set"
-    return Listed(entry=entry, state=state, id=result.id, problem=problem, found=result)
+    return Listed(
+        entry=entry,
+        state=state,
+        id=result.id,
+        problem=problem,
+        found=result,
+        distribution=_distribution(result),
+    )
+
+
+def _distribution(found: "Found") -> str | None:
+    # A source tree has the distribution's name, and is elsewhere.
+    return found.distribution if found.kind == "distribution" else None
 
 
 def _skipped(skipped: Skipped) -> Listed:
@@ -92,4 +106,7 @@ def _skipped(skipped: Skipped) -> Listed:
         id=skipped.plugin or entry.source,
         problem=skipped.why,
         found=skipped.found,
+        distribution=(
+            skipped.distribution if skipped.found is None else _distribution(skipped.found)
+        ),
     )

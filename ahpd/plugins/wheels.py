@@ -1,8 +1,10 @@
 """What a distribution says of itself: in a wheel that is not installed yet, or once it is."""
 
 import configparser
+import contextlib
+import hashlib
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from email.parser import HeaderParser
 from importlib.metadata import Distribution
 from pathlib import Path
@@ -14,6 +16,8 @@ from ahpd.plugins.distributions import GROUP
 from ahpd.plugins.failures import InstallFailure
 
 _READ: Final = ("METADATA", "entry_points.txt")
+#: What an installation says of itself, and not of what is installed.
+_NOTED: Final = frozenset({"RECORD", "INSTALLER", "REQUESTED", "direct_url.json"})
 _LARGEST: Final = 4 * 1024 * 1024
 
 
@@ -61,6 +65,18 @@ def facts_of(installed: Distribution) -> Facts:
         requires=tuple(installed.requires or ()),
         ids=_ids(installed.read_text("entry_points.txt")),
     )
+
+
+def contents(installed: Distribution) -> Mapping[str, str]:
+    """A digest of each file of an installed distribution; none of what pip notes of its own work."""
+    found = {}
+    for file in installed.files or ():
+        about = file.parent.name.endswith(".dist-info")
+        if file.suffix != ".pyc" and not (about and file.name in _NOTED):
+            with contextlib.suppress(OSError):
+                data = Path(str(installed.locate_file(file))).read_bytes()
+                found[str(file)] = hashlib.sha256(data).hexdigest()
+    return found
 
 
 def _ids(text: str | None) -> tuple[str, ...]:

@@ -46,6 +46,11 @@ class WrittenPlugins:
         _check_id(plugin)
         return self._folder / plugin
 
+    def named_by(self, source: str) -> str | None:
+        """The plugin whose folder `source` is; None for what is not one of these."""
+        path = Path(source)
+        return path.name if path.parent == self._folder and is_id(path.name) else None
+
     def has(self, plugin: str) -> bool:
         """Whether there is such a plugin here."""
         return is_id(plugin) and (self.folder(plugin) / _MANIFEST).is_file()
@@ -87,7 +92,7 @@ class WrittenPlugins:
     async def remove(self, plugin: str) -> bool:
         """Delete a plugin's folder; False where there is none."""
         self.recover(plugin)
-        if not self.has(plugin):
+        if not self.folder(plugin).is_dir():
             return False
         gone = self._folder / f".{plugin}.gone"
         _clear(gone)

@@ -224,6 +224,34 @@ def test_a_distribution_of_several_plugins_is_listed_by_each(command, wheels, ma
     assert command.answer("plugin", "remove", "two")["uninstalled"] is True
 
 
+def test_what_cannot_be_loaded_is_said_when_it_is_installed_and_uninstalled_all_the_same(
+    command, wheels, making
+):
+    files = {"h2_wrong/plugin.yaml": "tilte: Wrong\n"}
+    making(wheels, "h2-wrong", points=["wrong"], files=files)
+    said = command.run("plugin", "install", "h2-wrong", status=1)
+    assert said.stdout == "installed h2-wrong 1.0\n"
+    assert said.stderr.startswith("ahpd: plugin wrong will be skipped: ")
+    assert "tilte is an unknown key" in said.stderr
+    assert command.answer("plugin", "remove", "wrong") == {"id": "wrong", "uninstalled": True}
+    assert not list((command.config / "plugin-root").rglob("h2_wrong-*"))
+
+
+def test_an_update_of_all_goes_on_where_one_source_is_gone(command, wheels, making, tmp_path):
+    files = {"h2_first/plugin.yaml": "title: A\n"}
+    gone = making(tmp_path / "elsewhere", "h2-first", points=["first"], files=files)
+    command.answer("plugin", "install", str(gone))
+    files = {"h2_second/plugin.yaml": "title: B\n"}
+    making(wheels, "h2-second", points=["second"], files=files)
+    command.answer("plugin", "install", "h2-second")
+    gone.unlink()
+    making(wheels, "h2-second", "1.1", points=["second"], files=files)
+    said = command.run("plugin", "update", status=1)
+    first, second = said.stdout.splitlines()
+    assert first.startswith("first is not updated: ")
+    assert second == "second moved from 1.0 to 1.1"
+
+
 def test_pips_reason_is_the_commands(command, wheels):
     said = command.run("plugin", "install", "h2-there-is-none", status=1)
     assert said.stderr == "ahpd: No matching distribution found for h2-there-is-none\n"

@@ -78,7 +78,8 @@ def test_the_daemon_does_the_work(command, daemon, arguments, method, params, wo
     before = command.write("plugins: [./it]\n").read_text()
     said = command.run("plugin", *arguments, status=0)
     assert (said.stdout, said.stderr) == (words, "")
-    assert daemon.asked == [(f"x-ahpd/plugins/{method}", on_root(**params))]
+    asked = [one for one in daemon.asked if one[0] != "subscribe"]
+    assert asked == [(f"x-ahpd/plugins/{method}", on_root(**params))]
     assert (command.config / "config.yaml").read_text() == before
     assert not (command.config / "plugin-root").exists()
 
@@ -129,11 +130,31 @@ def test_apply_says_who_waits_for_the_next_start(command, daemon):
     assert said.stderr == "one, two waits for the daemon's next start: ahpd restart\n"
 
 
-def test_a_name_that_is_no_plugin_is_said_to_be_none(command, daemon):
+def test_a_name_that_is_nowhere_is_refused_and_a_package_needs_a_restart(command, daemon):
     daemon.answer(reload={"result": {"id": "helpers", "restart": True}})
-    said = command.run("plugin", "reload", "helpers", status=0)
-    assert said.stdout.startswith("there is no plugin helpers; ")
+    said = command.run("plugin", "reload", "helpers", status=2)
+    assert (said.stdout, said.stderr) == ("", "ahpd: there is no plugin helpers\n")
+    said = command.run("plugin", "reload", "attrs", status=0)
+    assert said.stdout.startswith("attrs is no plugin of the list: ")
     assert said.stdout.endswith("ahpd restart\n")
+
+
+def test_a_plugin_that_the_daemon_could_not_load_is_said_with_status_1(command, daemon):
+    answer = {"id": "it", "problems": ["plugin it skipped: no"]}
+    daemon.answer(install={"result": answer}, options={"result": answer})
+    (command.work / "it").mkdir()
+    (command.work / "it" / "plugin.yaml").write_text("id: it\nmain: it.py\n")
+    (command.work / "it" / "it.py").write_text("")
+    command.write("plugins: [./it]\n")
+    for arguments in (("install", "it"), ("config", "it", "key", "3")):
+        said = command.run("plugin", *arguments, status=1)
+        assert said.stderr == "ahpd: plugin it skipped: no\n"
+
+
+def test_what_is_not_uninstalled_is_said(command, daemon):
+    words = "acme stays installed: it is in the environment of ahpd"
+    daemon.answer(remove={"result": {"id": "it", "kept": words}})
+    assert command.run("plugin", "remove", "it", status=0).stderr == f"{words}\n"
 
 
 def test_where_in_a_request_something_is_wrong_is_not_said(command, daemon):
@@ -149,6 +170,26 @@ def test_a_move_is_said_with_its_versions(command, daemon):
     said = command.run("plugin", "update", "it", "it", status=0)
     assert said.stdout == "it moved from 1.0 to 1.1\n" * 2
     assert len(daemon.asked) == 2
+
+
+def test_new_code_under_the_same_version_is_said_and_whether_it_could_be_loaded(command, daemon):
+    answer = {"id": "it", "from": "1.0", "to": "1.0", "problems": ["plugin it skipped: no"]}
+    daemon.answer(update={"result": answer})
+    said = command.run("plugin", "update", "it", status=1)
+    assert said.stdout == "it 1.0 is installed anew, with other code\n"
+    assert said.stderr == "ahpd: plugin it skipped: no\n"
+
+
+def test_an_update_that_is_refused_is_a_line_beside_those_of_the_others(command, daemon):
+    daemon.answer(update={"error": {"code": -32603, "message": "the folder is gone"}})
+    said = command.run("plugin", "update", "one", "two", status=1)
+    assert said.stdout == (
+        "one is not updated: the folder is gone\ntwo is not updated: the folder is gone\n"
+    )
+    assert command.answer("plugin", "update", "one", "two", status=1) == [
+        {"id": "one", "error": "the folder is gone"},
+        {"id": "two", "error": "the folder is gone"},
+    ]
 
 
 @pytest.mark.parametrize(("code", "status"), [(-32602, 2), (-32603, 1), (-32601, 1)])

@@ -17,7 +17,7 @@ from twisted.internet.defer import Deferred, gatherResults
 
 import ahpd
 from ahpd.plugins.failures import InstallFailure, last_words
-from ahpd.plugins.installing import Installed, Installer
+from ahpd.plugins.installing import Installed, Installer, Updated
 from ahpd.plugins.root import PluginRoot, host_folders
 from ahpd.testing.planted import check_silent, kept_leaks, planted
 from tests.plugins.wheel_making import Runs, make_wheel, offline
@@ -129,8 +129,8 @@ async def test_the_newest_version_that_admits_this_host_is_taken(root, wheels, i
     make_wheel(wheels, "h2-ranged", "2.0", requires=["ahpd>=7"], points=["ranged"])
     assert (await installer.install("h2-ranged", tmp_path)).version == "1.1"
     assert (await installer.install("h2-ranged==1.0", tmp_path)).version == "1.0"
-    assert await installer.update("h2-ranged") == ("1.0", "1.1")
-    assert await installer.update("h2-ranged") == ("1.1", "1.1")
+    assert await installer.update("h2-ranged") == Updated(before="1.0", after="1.1", moved=True)
+    assert await installer.update("h2-ranged") == Updated(before="1.1", after="1.1", moved=False)
     with pytest.raises(InstallFailure, match="depends on ahpd>=7"):
         await installer.install("h2-ranged==2.0", tmp_path)
     with pytest.raises(InstallFailure) as caught:
@@ -156,12 +156,15 @@ async def test_an_update_asks_where_it_came_from_and_no_index(root, wheels, inst
     await installer.install(str(wheel), tmp_path)
     # Somebody else's, under the same name in the index.
     make_wheel(wheels, "h2-origin", "9.0", points=["origin"])
-    assert await installer.update("h2-origin") == ("1.0", "1.0")
+    assert await installer.update("h2-origin") == Updated(before="1.0", after="1.0", moved=False)
+    files = {"h2_origin/more.py": ""}
+    make_wheel(tmp_path, "h2-origin", "1.0", points=["origin"], files=files)
+    assert await installer.update("h2-origin") == Updated(before="1.0", after="1.0", moved=True)
     assert await installer.remove("h2-origin")
     assert installer.distribution("h2-origin") is None
     assert (await installer.install("h2-origin", tmp_path)).version == "9.0"
     make_wheel(wheels, "h2-origin", "9.1", points=["origin"])
-    assert await installer.update("h2-origin") == ("9.0", "9.1")
+    assert await installer.update("h2-origin") == Updated(before="9.0", after="9.1", moved=True)
 
 
 @ensureDeferred

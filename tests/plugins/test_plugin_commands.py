@@ -1,10 +1,16 @@
 """The commands of `x-ahpd-plugins`: what they answer, write, refuse and put off."""
 
+import shutil
+import sys
+
 import pytest
 
+from ahpd.plugins.installing import Updated
+from ahpd.plugins.root import site_packages
 from ahpd.protocol.uris import ROOT
 
 from .hosted import PLUGINS, TALKS, People, Runs
+from .made import install, write
 
 SCHEMA = {
     "type": "object",
@@ -451,9 +457,119 @@ def test_a_reload_finds_another_id_on_disk(hosted):
     entry = hosted.write("talks", TALKS)
     hosted.start(entry)
     (hosted.folder / "talks" / "plugin.yaml").write_text("id: speaks\nmain: main.py\n")
-    assert hosted.ask("reload", id="talks") == {"id": "talks"}
+    assert hosted.ask("reload", id="talks") == {"id": "speaks"}
     assert list(hosted.plugins.running_plugins) == ["speaks"]
     assert list(hosted.rows()) == ["speaks"]
+    # And back: nothing that was read is called so, and what is on disk is.
+    (hosted.folder / "talks" / "plugin.yaml").write_text("id: talks\nmain: main.py\n")
+    assert hosted.ask("reload", id="talks") == {"id": "talks"}
+    assert list(hosted.plugins.running_plugins) == ["talks"]
+    assert "ahpd.restartNeeded" not in hosted.values
+
+
+def test_a_plugin_is_reloaded_by_its_source_too_and_what_went_wrong_is_answered(hosted):
+    source = hosted.start(hosted.write("talks", TALKS)).listed[0]["source"]
+    assert hosted.ask("reload", id=source) == {"id": source}
+    hosted.write("talks", "raise RuntimeError('not today')\n")
+    for command in ("reload", "enable"):
+        assert "not today" in hosted.ask(command, id=source)["problems"][0]
+
+
+# -- installed ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def installed(hosted):
+    """Installs a distribution `acme-<plugin>` into the plugin root; pip takes it out again."""
+    site = site_packages(hosted.config / "plugin-root")
+
+    async def pip(argv, environ, directory):
+        assert "uninstall" in argv
+        (info,) = site.glob(f"{argv[-1].replace('-', '_')}-*.dist-info")
+        shutil.rmtree(info)
+        return 0, ""
+
+    def put(plugin, code, manifest="", name=None):
+        hosted.config.joinpath("plugin-root", "bin").mkdir(parents=True, exist_ok=True)
+        hosted.config.joinpath("plugin-root").chmod(0o700)
+        write(hosted.config / "plugin-root", {"pyvenv.cfg": "", "bin/python": ""})
+        package = f"acme_{plugin}"
+        files = {f"{package}/__init__.py": code, f"{package}/plugin.yaml": manifest}
+        install(site, f"acme-{plugin}", {name or plugin: package}, files)
+        write(site, {"ahpd-host.pth": ""})
+        return f"acme-{plugin}"
+
+    before = list(sys.path)
+    yield put, pip, site
+    sys.path[:] = before
+    for name in [name for name in sys.modules if name.startswith("acme_")]:
+        del sys.modules[name]
+
+
+APPLIES = "def apply(host, options): pass\n"
+
+
+@pytest.mark.parametrize(
+    ("manifest", "name", "asked"),
+    [
+        ("tilte: x\n", None, "dashy"),
+        ("tilte: x\n", None, "acme-dashy"),
+        ("", "-dashy", "acme-dashy"),
+        ("", "-dashy", "-dashy"),
+    ],
+)
+def test_what_cannot_be_loaded_is_uninstalled_too(hosted, installed, manifest, name, asked):
+    put, pip, site = installed
+    hosted.start(put("dashy", APPLIES, manifest, name))
+    hosted.run_programs_by(pip)
+    assert hosted.plugins.running_plugins == {}
+    assert hosted.ask("remove", id=asked) == {"id": asked}
+    assert hosted.listed == []
+    assert not list(site.glob("acme_dashy-*"))
+
+
+def test_what_could_not_be_uninstalled_is_said_to_be_off_the_list(hosted, installed):
+    put, _, site = installed
+    runs = Runs()
+    runs.answer = (1, "ERROR: no room\n")
+    hosted.start(put("dashy", APPLIES))
+    hosted.run_programs_by(runs)
+    assert hosted.fails("remove", id="dashy") == (
+        -32603, "dashy is taken out of the list, and what is installed stays: no room",
+    )  # fmt: skip
+    assert hosted.listed == []
+    assert list(site.glob("acme_dashy-*"))
+
+
+@pytest.mark.parametrize("fault", ["raise RuntimeError(1)\n", None])
+def test_an_update_loads_what_it_moved_whatever_its_version_says(
+    hosted, installed, monkeypatch, fault
+):
+    put, _, _ = installed
+    hosted.start(put("moves", fault or "OLD = True\n" + APPLIES))
+    assert ("moves" in hosted.plugins.running_plugins) is (fault is None)
+
+    async def update(distribution):
+        put("moves", "NEW = True\n" + APPLIES)
+        return Updated(before="1.0", after="1.0", moved=True)
+
+    monkeypatch.setattr(hosted.host.side.root.installer, "update", update)
+    assert hosted.ask("update", id="moves") == {"id": "moves", "from": "1.0", "to": "1.0"}
+    assert hosted.module("moves").NEW
+
+
+def test_an_update_of_what_cannot_be_loaded_says_so_each_time(hosted, installed, monkeypatch):
+    put, _, _ = installed
+    hosted.start(put("moves", APPLIES))
+
+    async def update(distribution):
+        put("moves", "raise RuntimeError('not today')\n")
+        return Updated(before="1.0", after="1.0", moved=first.pop())
+
+    first = [False, True]
+    monkeypatch.setattr(hosted.host.side.root.installer, "update", update)
+    for asked in ("moves", "acme-moves"):
+        assert "not today" in hosted.ask("update", id=asked)["problems"][0]
 
 
 # -- written in a client ----------------------------------------------------------------------
