@@ -92,8 +92,9 @@ def merged(
 ) -> tuple[PluginEntry, ...]:
     """The plugins a host is started with: the file's, then those flags name.
 
-    One that the file lists as well takes the file's options and grants, and is on. With
-    `without_listed` only those are there that a flag names.
+    One that the file lists as well takes the file's options and grants, and is on; one that it
+    lists by another source is told by who finds it (`ahpd.plugins.flagged`). With `without_listed`
+    only those are there that a flag names.
     """
     by_source: dict[str, PluginEntry] = {}
     for entry in listed:
@@ -101,7 +102,9 @@ def merged(
     named = [
         attrs.evolve(by_source[source], enabled=True)
         if source in by_source
-        else PluginEntry(source=source, place=FLAG)
+        else PluginEntry(
+            source=source, place=FLAG, left_out=tuple(listed) if without_listed else ()
+        )
         for source in dict.fromkeys(sources)
     ]
     if without_listed:
@@ -118,7 +121,7 @@ def with_options(
     said: dict[str, Any] = {
         option.key: option.value
         for option in options
-        if option.plugin in (identifier, entry.source)
+        if option.plugin in (identifier, entry.source, entry.listed_as)
     }
     return attrs.evolve(entry, options={**entry.options, **said}) if said else entry
 

@@ -50,6 +50,10 @@ class PluginEntry:
     """Where it stands, for words: `plugins[2]`, or `--plugin`."""
     dropped: Sequence[str] = ()
     """Grants that name no operation, and so grant nothing."""
+    listed_as: str | None = None
+    """The source of the file's entry it stands in place of, where a flag names it by another."""
+    left_out: "Sequence[PluginEntry]" = attrs.field(default=(), repr=False)
+    """Of one a flag names: what the file lists and is not started, for what it says of the same."""
 
     def shown(self) -> Any:
         """The entry as it may be shown to anybody.

@@ -135,10 +135,11 @@ class PluginsAtRest:
 
     def _own(self, row: Listed) -> str:
         """The source of an entry that stands in the file."""
-        if row.entry.source not in [entry.source for entry in self.file.read().entries]:
+        source = row.entry.listed_as or row.entry.source
+        if source not in [entry.source for entry in self.file.read().entries]:
             raise InstallFailure(
                 f"{row.id} is named by {row.entry.place or 'a flag'}, and {self.file.path} does "
                 "not list it",
                 asked=True,
             )
-        return row.entry.source
+        return source

@@ -261,6 +261,8 @@ class PluginCommands:
 
     def _own(self, named: Named) -> str:
         """The source of an entry that stands in the file."""
+        if named.entry.listed_as is not None:
+            return named.entry.listed_as
         if not named.entry.place.startswith("plugins"):
             raise invalid_params(
                 f"params.id: {named.plugin} is named by {named.entry.place or 'a flag'}, and the "

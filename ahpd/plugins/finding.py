@@ -13,6 +13,7 @@ from ahpd.config.document import Document
 from ahpd.config.plugins import PluginEntry
 from ahpd.plugins.compatible import check_compatible
 from ahpd.plugins.distributions import Distributions, Point, module_file
+from ahpd.plugins.flagged import in_their_places
 from ahpd.plugins.found import Found
 from ahpd.plugins.ids import is_id, not_a_slug
 from ahpd.plugins.manifest_files import manifest_file, read_manifest
@@ -20,7 +21,7 @@ from ahpd.plugins.module_files import root_of
 from ahpd.plugins.read_manifests import ReadManifests
 from ahpd.plugins.skipped import MISSING, Skipped
 from ahpd.plugins.source_tree import check_no_tree, source_tree, tree_project
-from ahpd.plugins.specs import places_of, spec_of
+from ahpd.plugins.specs import is_path, places_of, spec_of
 from ahpd.plugins.standalone import Outside, standalone
 
 
@@ -63,15 +64,19 @@ class Finder:
         return found
 
     def find_all(self, entries: Iterable[PluginEntry]) -> list[Found | Skipped]:
-        """What each entry names, in their order; of two with one id the second is skipped."""
+        """What each entry names, in their order; of two with one id the second is skipped.
+
+        What a flag names takes the place of what the file lists of the same plugin.
+        """
         results: list[Found | Skipped] = []
         first: dict[str, Found] = {}
-        for entry in entries:
-            result = self._tried(entry)
+        tried = [self._tried(entry) for entry in entries]
+        for result in in_their_places(tried, self._tried, self._is_one_place):
             found = result if isinstance(result, Found) else result.found
-            if found is not None and found is not first.setdefault(found.id, found):
-                result = _second(found, first[found.id])
-            results.append(result)
+            if found is None or found is first.setdefault(found.id, found):
+                results.append(result)
+            else:
+                results.append(_second(found, first[found.id]))
         if self._manifests is not None:
             self._manifests.keep()
         return results
@@ -81,6 +86,15 @@ class Finder:
             return self.find(entry)
         except Skipped as skipped:
             return skipped.with_traceback(None)
+
+    def _is_one_place(self, one: PluginEntry, other: PluginEntry) -> bool:
+        """Whether two entries are paths that lead to one place."""
+        if not (is_path(one.source) and is_path(other.source)):
+            return False
+        try:
+            return self._path(one.source).samefile(self._path(other.source))
+        except (Skipped, OSError):
+            return False
 
     def _path(self, source: str) -> Path:
         places = places_of(source, self._working_directory, self._config_dir)

@@ -24,6 +24,7 @@ from ahpd.interfaces import PluginError, SecretFailure
 from ahpd.plugins.cleared import cleared
 from ahpd.plugins.contribution import Contribution
 from ahpd.plugins.finding import Finder
+from ahpd.plugins.flagged import entry_of
 from ahpd.plugins.found import Found
 from ahpd.plugins.host import PluginHost, Surroundings, context_for, one_line
 from ahpd.plugins.left_behind import end_left_behind
@@ -87,7 +88,8 @@ class Loader:
         results = self.finder().find_all(entries)
         before = {one.entry.source: one.plugin for one in self._named.values()}
         self._named = {}
-        for entry, result in zip(entries, results, strict=True):
+        for result in results:
+            entry = entry_of(result)
             named = self._named_as(entry, result, before.get(entry.source))
             self._named.setdefault(named.plugin, named)
 

@@ -2,6 +2,7 @@
 
 import sys
 
+import attrs
 import pytest
 
 from ahpd.plugins.finding import find
@@ -475,6 +476,63 @@ def test_of_two_entries_with_one_id_both_are_named_and_the_first_is_kept(tmp_pat
     )
     assert second.entry is entries[2]
     assert second.found.folder.name == "b"
+
+
+# -- what a flag names ------------------------------------------------------------------------
+
+
+def flag(source):
+    return entry(source, place="--plugin")
+
+
+@pytest.mark.parametrize("spelled", ["{here}/notes/", "{here}/notes/notes.py", "./notes/../notes"])
+def test_a_flag_that_spells_the_files_source_otherwise_is_the_files_entry_turned_on(
+    tmp_path, spelled
+):
+    here = tmp_path / "here"
+    write(here / "notes", {"plugin.yaml": manifest(id="notes", main="notes.py"), "notes.py": TRAP})
+    listed = entry(
+        here / "notes", enabled=False, options={"a": 1}, grants=("a:b",), place="plugins[0]"
+    )
+    found_by, said = finder(tmp_path), flag(spelled.format(here=here))
+    (found,) = found_by.find_all([listed, said])
+    assert found.entry == attrs.evolve(listed, enabled=True)
+    # The same where the file's list is left out.
+    (found,) = found_by.find_all([attrs.evolve(said, left_out=(listed,))])
+    assert found.entry == attrs.evolve(listed, enabled=True)
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_a_flag_that_names_another_copy_takes_the_entrys_place_options_and_grants(
+    tmp_path, site, installed
+):
+    tree = {"acme_tree/plugin.py": TRAP, "acme_tree/plugin.yaml": ""}
+    if installed:
+        install(site, "acme-tree", {"tree": "acme_tree.plugin"}, tree)
+    write(tmp_path / "here" / "tree", {"pyproject.toml": PROJECT, **tree})
+    write(tmp_path / "here" / "z", {"plugin.yaml": manifest(id="z", main="z.py"), "z.py": TRAP})
+    listed = entry("acme-tree", options={"a": 1}, grants=("a:b",), place="plugins[0]")
+    last = entry("./z", place="plugins[1]")
+    found, other = finder(tmp_path, site=[site]).find_all([listed, last, flag("./tree")])
+    assert (found.kind, found.entry.source, found.entry.place) == ("tree", "./tree", "--plugin")
+    assert (found.entry.options, found.entry.grants) == ({"a": 1}, ("a:b",))
+    assert found.entry.listed_as == "acme-tree"
+    assert other.id == "z"
+    # What was found so is looked up again as it is.
+    (again,) = finder(tmp_path, site=[site]).find_all([found.entry])
+    assert again.entry == found.entry
+
+
+def test_a_flag_that_names_another_plugin_adds_it_behind_the_files(tmp_path):
+    for name in ("one", "two"):
+        files = {"plugin.yaml": manifest(id=name, main="m.py"), "m.py": TRAP}
+        write(tmp_path / "here" / name, files)
+    listed = entry("./one", options={"a": 1}, place="plugins[0]")
+    left_out = attrs.evolve(flag("./two"), left_out=(listed,))
+    (found,) = finder(tmp_path).find_all([left_out])
+    assert (found.id, found.entry) == ("two", flag("./two"))
+    found = finder(tmp_path).find_all([listed, flag("./two")])
+    assert [one.entry for one in found] == [listed, flag("./two")]
 
 
 # -- the version that runs --------------------------------------------------------------------

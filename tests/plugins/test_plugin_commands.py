@@ -156,6 +156,15 @@ def test_a_plugin_a_flag_names_is_not_the_files_to_change(hosted):
     assert (code, "configuration file does not list it" in words) == (-32602, True)
 
 
+def test_an_option_of_a_plugin_a_flag_names_otherwise_is_set_in_the_files_entry(hosted):
+    source = hosted.write("talks", TALKS)["source"]
+    hosted.start({"source": source, "enabled": False}, plugin=(f"{source}/",))
+    assert hosted.plugins.running_plugins == {}
+    assert hosted.ask("options", id="talks", key="greeting", value="hi") == {"id": "talks"}
+    assert hosted.listed[0]["options"] == {"greeting": "hi"}
+    assert hosted.call("x-talks/say") == {"greeting": "hi"}
+
+
 def test_a_file_that_cannot_be_read_any_more_is_32603_in_words(hosted):
     hosted.start(hosted.write("talks", TALKS))
     hosted.file.write_text("plugins: [\n")
