@@ -17,6 +17,7 @@ from ahpd.cli.plugin_words import (
     option_lines,
     seen,
     to_set,
+    unknown_words,
     value_words,
     would_be_skipped,
 )
@@ -52,7 +53,10 @@ def list_command(context: click.Context) -> None:
     here = read(context, held)
     for words in here.warnings():
         remark(f"ahpd: warning: {words}")
-    rows = seen(here.rows(), None if held is None else _told(held))
+    listed = here.rows()
+    for words in unknown_words(listed):
+        remark(f"ahpd: warning: {words}")
+    rows = seen(listed, None if held is None else _told(held))
     lines = [row.line for row in rows] or ["no plugins are configured"]
     answer(context, "\n".join(lines), [row.row() for row in rows])
 
@@ -219,7 +223,8 @@ def config(
 ) -> int:
     """Show the options of a plugin, those that are not set too, or change one.
 
-    VALUE is JSON where it can be read as JSON, and text else. What the plugin's schema marks as a
+    VALUE is JSON where it can be read as JSON, and text else, and where the plugin's schema takes
+    the text alone. What the plugin's schema marks as a
     secret is shown as <set>; {"$secret": "host:NAME"} names one of the vault's in place of
     writing it into the configuration. The exit status is 1 where a daemon runs and cannot load the
     plugin with it.
@@ -234,9 +239,7 @@ def config(
     assert key is not None, "a value stands behind a key"
     if value is not None:
         _warn_of_unknown(here, name, key)
-    from ahpd.config.plugin_flags import option_value
-
-    said = None if value is None else option_value(value)
+    said = None if value is None else _or_failed(lambda: here.meant(name, key, value))
     words = f"{name}: {key} is {'set' if said is not None else 'taken out'}"
     if held is not None:
         params = {"id": name, "key": key, **({} if said is None else {"value": said})}
@@ -287,7 +290,10 @@ def apply(context: click.Context) -> int:
     The exit status is 1 where it cannot load one of them.
     """
     _needs_daemon(context)
-    return _say(context, "applied", _ask(context, "apply", {}))
+    status = _say(context, "applied", _ask(context, "apply", {}))
+    for words in unknown_words(read(context, daemon(context)).rows()):
+        remark(f"ahpd: warning: {words}")
+    return status
 
 
 @plugin.command(short_help="Load a plugin's code again.")

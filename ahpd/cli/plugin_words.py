@@ -121,3 +121,11 @@ def would_be_skipped(rows: Sequence[Listed], distributions: Collection[str | Non
         and row.distribution is not None
         and row.state in ("error", "incompatible", "missing")
     ]
+
+
+def unknown_words(rows: Sequence[Listed]) -> list[str]:
+    """What is set for plugins that would be loaded and none of them knows, a line each."""
+    from ahpd.plugins.options import unknown_options
+
+    ready = (row.found for row in rows if row.state == "ready")
+    return [line for found in ready if found is not None for line in unknown_options(found)]

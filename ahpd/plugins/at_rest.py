@@ -10,7 +10,7 @@ from typing import Any
 
 import attrs
 
-from ahpd.config.plugin_flags import PluginOption, unclaimed, with_options
+from ahpd.config.plugin_flags import PluginOption, option_value, unclaimed, with_options
 from ahpd.config.plugins import PluginEntry
 from ahpd.config.plugins_file import PluginsFile
 from ahpd.plugins.failures import InstallFailure
@@ -112,6 +112,14 @@ class PluginsAtRest:
             return self.file.unset_option(source, key)
         return self.file.set_option(source, key, value)
 
+    def meant(self, name: str, key: str, text: str) -> Any:
+        """What a text on the command line means for an option: JSON where it is JSON, and the text
+        as it was typed where the plugin's schema takes that alone."""
+        value, schema = option_value(text), self.schema(name)
+        if value is None or isinstance(value, str) or schema is None or _fits(schema, key, value):
+            return value
+        return text if _fits(schema, key, text) else value
+
     def schema(self, name: str) -> Mapping[str, Any] | None:
         """The schema of a plugin's options; None for one that says nothing of them."""
         found = self.named(name).found
@@ -143,3 +151,14 @@ class PluginsAtRest:
                 asked=True,
             )
         return source
+
+
+def _fits(schema: Mapping[str, Any], key: str, value: Any) -> bool:
+    from ahpd.plugins.options import of_keys  # noqa: PLC0415 - where there is a plugin
+    from ahpd.schemas import Misfit, check_value  # noqa: PLC0415
+
+    try:
+        check_value(of_keys(schema), {key: value}, key, references=True)
+    except Misfit:
+        return False
+    return True

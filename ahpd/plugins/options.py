@@ -3,7 +3,7 @@
 Source: PLUGINS.txt, "Declaring the options".
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from copy import deepcopy
 from typing import Any, Final
 
@@ -14,7 +14,7 @@ from ahpd.plugins.option_references import references_in, refusal, resolved
 from ahpd.plugins.skipped import Skipped
 from ahpd.schemas.checking import check_value, unknown_keys
 from ahpd.schemas.documents import plain
-from ahpd.schemas.failures import Misfit
+from ahpd.schemas.failures import BrokenSchema, Misfit
 
 
 async def resolved_options(
@@ -56,14 +56,62 @@ def ready_options(
             )
     try:
         check_value(schema, merged, at, references=bool(references))
+    except BrokenSchema as broken:
+        why = str(broken)
     except Misfit as misfit:
-        why = str(misfit)
+        why = _default_at_fault(found, defaults, given) or str(misfit)
     else:
-        return merged, [
-            f"{at}.{key} is not an option {plugin} knows; passed through"
-            for key in unknown_keys(schema, merged)
-        ]
+        return merged, _unknown(found, merged)
     raise Skipped(why, plugin, found=found)
+
+
+def unknown_options(found: Found) -> list[str]:
+    """What is set and the schema knows nothing of, a line each; it is passed through."""
+    return _unknown(found, found.entry.options)
+
+
+def _unknown(found: Found, options: Mapping[str, Any]) -> list[str]:
+    return [
+        f"plugins.{found.id}.options.{key} is not an option {found.id} knows; passed through"
+        for key in unknown_keys(found.manifest.options_schema, options)
+    ]
+
+
+def _default_at_fault(
+    found: Found, exported: Mapping[str, Any], given: Mapping[str, Any]
+) -> str | None:
+    """Whose default does not fit where nobody set the option; None for what somebody set."""
+    theirs = {key: value for key, value in exported.items() if key not in given}
+    return _misfit(found, theirs, f"{found.file}: the value in defaults") or _wrong_default(
+        found, {*exported, *given}
+    )
+
+
+def wrong_default(found: Found) -> str | None:
+    """What is wrong with a default of the manifest's that nobody's value stands in place of, as far
+    as that is known without running anything; None for nothing."""
+    held = {*found.entry.options}
+    if _wrong_default(found, held) is None:
+        return None
+    exported = exported_defaults(found.file)
+    return None if exported is None else _wrong_default(found, held | exported)
+
+
+def _wrong_default(found: Found, held: Collection[str]) -> str | None:
+    said = manifest_defaults(found.manifest.options_schema)
+    left = {key: value for key, value in said.items() if key not in held}
+    return _misfit(found, left, f"{found.manifest.place}: the default in optionsSchema.properties")
+
+
+def _misfit(found: Found, values: Mapping[str, Any], at: str) -> str | None:
+    schema = found.manifest.options_schema
+    if schema is None or not values:
+        return None
+    try:
+        check_value(of_keys(schema), dict(values), at, references=True)
+    except Misfit as misfit:
+        return str(misfit)
+    return None
 
 
 def manifest_defaults(schema: Mapping[str, Any] | None) -> dict[str, Any]:

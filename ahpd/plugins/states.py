@@ -55,13 +55,17 @@ def listed(entries: Iterable[PluginEntry], finder: "Finder") -> list[Listed]:
 
 
 def _fitting(row: Listed) -> Listed:
-    """The row of a plugin that would be loaded: `unconfigured` where an option does not fit."""
+    """The row of a plugin that would be loaded: `unconfigured` where an option does not fit, and
+    `error` where a default of its manifest does not."""
     if row.state != "ready" or row.found is None:
         return row
-    from ahpd.plugins.options import unfitting_option  # noqa: PLC0415 - where there is a plugin
+    from ahpd.plugins.options import unfitting_option, wrong_default  # noqa: PLC0415 - for plugins
 
-    problem = unfitting_option(row.found)
-    return row if problem is None else attrs.evolve(row, state="unconfigured", problem=problem)
+    if problem := unfitting_option(row.found):
+        return attrs.evolve(row, state="unconfigured", problem=problem)
+    if problem := wrong_default(row.found):
+        return attrs.evolve(row, state="error", problem=problem)
+    return row
 
 
 def row_of(result: "Found | Skipped") -> Listed:

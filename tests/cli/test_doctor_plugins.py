@@ -63,9 +63,28 @@ def test_each_that_would_be_skipped_is_a_problem_with_what_mends_it(command, plu
     assert words["./gone"].startswith("missing: Plugin ./gone is not there")
     mends = {about: one["mend"] for about, one in found.items()}
     assert mends["unset"] == "ahpd plugin config unset key VALUE"
-    assert mends["old"] == "ahpd plugin update old"
+    assert mends["old"] == "ahpd plugin disable old, or have its plugin.yaml admit this ahpd"
     assert mends["./gone"] == "ahpd plugin remove ./gone"
     assert mends["nothing-such"].startswith("ahpd plugin install nothing-such, or ")
+
+
+def test_an_option_nobody_knows_and_a_default_that_does_not_fit_are_said(command, plugin):
+    schema = "optionsSchema: {type: object, properties: {low: {type: integer, default: %s}}}\n"
+    plugin("fine", schema % 2)
+    plugin("wrong", schema % "two")
+    command.write("plugins:\n- {source: ./fine, options: {lwo: 3}}\n- ./wrong\n")
+    found = checks(command, status=1)
+    unknown = "plugins.fine.options.lwo is not an option fine knows; passed through"
+    assert found["fine"]["level"] == "ok"
+    assert found["fine"]["words"].endswith(
+        f"main.py, and says nothing of what it registers; {unknown}"
+    )
+    said = (
+        f"error: {command.work}/wrong/plugin.yaml: the default in optionsSchema.properties.low "
+        "must be a whole number"
+    )
+    assert found["wrong"]["words"] == said
+    assert command.run("plugin", "list", status=0).stderr == f"ahpd: warning: {unknown}\n"
 
 
 def test_an_agent_whose_engine_a_plugin_brings_is_no_problem(command, plugin):

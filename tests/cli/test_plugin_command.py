@@ -121,6 +121,11 @@ def test_options_are_shown_set_and_taken_out(command):
     )
     command.run("plugin", "config", "notes", "apiKey", '{"$secret": "host:x"}', status=0)
     command.run("plugin", "config", "notes", "model", "--unset", status=0)
+    # A text that is a number besides is what was typed where a text is wanted.
+    command.run("plugin", "config", "notes", "apiKey", "12345", status=0)
+    listed = yaml.safe_load(file_of(command))["plugins"]
+    assert listed[0]["options"] == {"apiKey": "12345", "retries": 3}
+    command.run("plugin", "config", "notes", "apiKey", '{"$secret": "host:x"}', status=0)
     assert command.answer("plugin", "config", "notes") == {
         "apiKey": {"$secret": "host:x"},
         "retries": 3,

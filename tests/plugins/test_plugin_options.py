@@ -115,7 +115,17 @@ def test_options_that_do_not_fit_skip_the_plugin_and_are_named(given, words):
 
 
 def test_a_default_that_does_not_fit_is_told_alike():
-    assert refused({"command": 3}, {}).endswith("plugins.mine.options.command must be text")
+    line = refused({"command": 3}, {})
+    assert line.endswith("/nowhere/plugin.py: the value in defaults.command must be text")
+    schema = {"type": "object", "properties": {"low": {"type": "integer", "default": "two"}}}
+    assert refused({}, {}, schema) == (
+        "plugin mine skipped: plugins[0]: the default in optionsSchema.properties.low must be a "
+        "whole number"
+    )
+    # What somebody set in its place is theirs.
+    assert refused({}, {"low": "x"}, schema).endswith(
+        "plugins.mine.options.low must be a whole number"
+    )
 
 
 def test_an_option_nobody_knows_is_passed_through_with_a_line():

@@ -107,6 +107,21 @@ def test_an_option_that_is_not_what_its_schema_says_is_unconfigured(tmp_path):
     assert row(tmp_path, "./n", options={"command": {"$secret": "host:x"}}).state == "ready"
 
 
+def test_a_default_of_the_manifest_that_does_not_fit_is_an_error_where_nothing_stands_over_it(
+    tmp_path,
+):
+    low = {"type": "integer", "default": "two"}
+    folder = notes(tmp_path, optionsSchema={"type": "object", "properties": {"low": low}})
+    one = row(tmp_path, "./n")
+    assert (one.state, one.problem) == (
+        "error",
+        f"{folder}/plugin.yaml: the default in optionsSchema.properties.low must be a whole number",
+    )
+    assert row(tmp_path, "./n", options={"low": 3}).state == "ready"
+    (folder / "notes.py").write_text(f"{TRAP}defaults = {{'low': 3}}\n")
+    assert row(tmp_path, "./n").state == "ready"
+
+
 @pytest.mark.parametrize("keys", [{}, {"optionsSchema": SCHEMA}, {"requires": "ahpd>=9"}])
 def test_a_plugin_that_is_turned_off_is_disabled_and_still_described(tmp_path, keys):
     notes(tmp_path, **keys)
