@@ -68,11 +68,15 @@ async def _awaited(answer: Awaitable[Any]) -> Any:
 
 def words_of(error: BaseException | None) -> str:
     """What an exception is and says, in one line; one that cannot even be said is its type."""
-    kind = type(error).__name__
+    kind, words = type(error).__name__, said_by(error)
+    return kind if words in ("", kind) else f"{kind}: {words}"
+
+
+def said_by(error: BaseException | None) -> str:
+    """What an exception says, in one line; empty of one that cannot be said."""
     try:
         # Half a character, which a byte of a file name may be, can be sent to nobody.
         said = str(error).encode(errors="backslashreplace").decode()
-        words = " ".join(said.split())[:500]
-    except Exception:
-        words = ""
-    return f"{kind}: {words}" if words else kind
+        return " ".join(said.split())[:500]
+    except BaseException:  # what says it is code of others, too
+        return ""

@@ -8,9 +8,10 @@ agent keeps it under, are read where they are held (`ahpd.chats.kept`).
 from collections.abc import Collection
 from typing import Any, Final, Protocol, cast
 
-from twisted.internet.defer import Deferred, ensureDeferred
+from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
+from ahpd.calling import asked, called
 from ahpd.chats.chat_host import ChatHost, Served
 from ahpd.chats.folders import folders_of
 from ahpd.chats.handed import handed_start
@@ -72,7 +73,7 @@ class Backend:
             agent = self.agent = self._chat.agent
             self._world.in_use.took(agent)
             try:
-                self.open = await agent.open_chat(self._start(host))
+                self.open = await asked(agent.open_chat, self._start(host))
             except BaseException:
                 host.end()
                 self._let_go(agent)
@@ -132,7 +133,7 @@ class Backend:
             return
         try:
             values = read_only(owner.chat_config(self._chat.uri))
-            cast("IConfiguredChat", self.open).configure(values)
+            called(cast("IConfiguredChat", self.open).configure, values)
         except Exception as failed:
             log.warn(
                 "the agent of {chat} begins again, for it did not take its configuration: {error}",
@@ -180,9 +181,8 @@ class Backend:
         kept, agent = self._chat.kept, self._chat.agent
         conversation = kept.conversation
         if conversation is not None and IConversations.providedBy(agent):
-            deleting = ensureDeferred(
-                cast("IConversations", agent).delete_conversation(conversation)
-            )
+            delete = cast("IConversations", agent).delete_conversation
+            deleting = Deferred.fromCoroutine(asked(delete, conversation))
             deleting.addTimeout(CLOSE_GRACE, self._world.clock)
             try:
                 await deleting
@@ -216,7 +216,7 @@ class Backend:
         self._chat.steering.forget()
         self._chat.owner.workers_over(self._chat.uri, None)
         self._chat.background(())  # what ran on in it is down with it
-        closing = Deferred.fromCoroutine(_closed(backend))
+        closing = Deferred.fromCoroutine(asked(backend.close))
         closing.addTimeout(CLOSE_GRACE, self._world.clock)
         try:
             await closing
@@ -236,7 +236,3 @@ class Backend:
         if self.agent is agent:
             self.agent = None
         self._world.in_use.let_go(agent)
-
-
-async def _closed(backend: IAgentChat) -> None:
-    await backend.close()

@@ -8,16 +8,18 @@ from collections import deque
 from collections.abc import Callable, Collection
 from typing import Final, Protocol, cast
 
-from twisted.internet.defer import Deferred, ensureDeferred
+from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger
 
+from ahpd.bounded import words_of
+from ahpd.calling import asked
 from ahpd.chats.attached import with_attachments
 from ahpd.chats.backend import Backend, Opening
 from ahpd.chats.handed import handed_turn
 from ahpd.chats.happenings import dropped
 from ahpd.chats.owner import Surroundings, TurnFailure
-from ahpd.chats.tasks import finished
+from ahpd.chats.tasks import finished, is_over
 from ahpd.chats.turn import Turn
 from ahpd.interfaces import (
     AgentFailure,
@@ -139,7 +141,7 @@ class Conversation:
         turn.over = turn.halted = True
         if turn.handed and self.backend is not None:
             what = f"stopping turn {turn.turn_id} of {self._chat.uri}"
-            self._world.tasks.spawn(what, _stopped(self.backend, turn.turn_id))
+            self._world.tasks.spawn(what, asked(self.backend.stop, turn.turn_id))
         if self.running is turn:  # a backend may have let go in the call itself
             self._grace = self._world.clock.callLater(STOP_GRACE, self._overdue)
         turn.output.let_go()
@@ -169,19 +171,22 @@ class Conversation:
             failure = TurnFailure(failed.error_type, failed.message, failed.resumable)
         except StoreFailure as failed:
             failure = store_failed(failed)
-        except Exception as broken:
+        except GeneratorExit:
+            raise
+        except BaseException as broken:
             if not turn.over:
                 log.error(
-                    "turn {turn} of {chat} broke off: {kind}: {error}",
+                    "turn {turn} of {chat} broke off: {error}",
                     turn=turn.turn_id,
                     chat=self._chat.uri,
-                    kind=type(broken).__name__,
-                    error=str(broken),
+                    error=words_of(broken),
                 )
             failure = _BROKEN
-        self._chat.ended(turn, self._kept(turn) or failure)
-        turn.output.let_go()
-        self._next()
+        try:
+            self._chat.ended(turn, self._kept(turn) or failure)
+            turn.output.let_go()
+        finally:  # whoever waits behind it waits for nothing else
+            self._next()
 
     async def _hand(self, turn: Turn) -> None:
         """Prepare the turn, open the conversation and run it; a stop on the way ends it unhanded."""
@@ -200,11 +205,8 @@ class Conversation:
         if turn.over:
             return  # stopped by somebody who was just told that the session is ready
         turn.handed = True
-        if turn.resumed:
-            work = cast("IResumingChat", backend).resume(turn.request, turn.output)
-        else:
-            work = backend.run(turn.request, turn.output)
-        running = ensureDeferred(work)
+        run = cast("IResumingChat", backend).resume if turn.resumed else backend.run
+        running = Deferred.fromCoroutine(asked(run, turn.request, turn.output))
         if not running.called:
             self._chat.steering.offer()
         await running
@@ -306,11 +308,7 @@ class Conversation:
         """Stop what runs, saying nothing of it, and return when the backend is down."""
         self._stay()
         self.halt()
-        while self._task is not None:
+        while self._task is not None and not is_over(self._task):
             await finished(self._task)
         self._stay()
         await self._side.close()
-
-
-async def _stopped(backend: IAgentChat, turn_id: str) -> None:
-    await backend.stop(turn_id)

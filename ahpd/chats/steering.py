@@ -11,6 +11,7 @@ from typing import Final, Protocol, cast
 
 from twisted.logger import Logger
 
+from ahpd.calling import called
 from ahpd.chats.turn import Turn
 from ahpd.interfaces import IAgentChat, ISteeredChat
 from ahpd.protocol import Action, State
@@ -94,7 +95,7 @@ class Steering:
         held = self._held = self._held or {}
         held[message_id] = message
         try:
-            took = cast("ISteeredChat", chat.backend).steer(message_id, message)
+            took = called(cast("ISteeredChat", chat.backend).steer, message_id, message)
         except Exception:
             log.failure("the agent of {chat} failed over a steering message", chat=chat.uri)
             took = False
@@ -159,7 +160,7 @@ class Steering:
             return True
         backend = chat.backend
         try:
-            gave = backend is None or cast("ISteeredChat", backend).withdraw(message_id)
+            gave = backend is None or called(cast("ISteeredChat", backend).withdraw, message_id)
         except Exception:
             log.failure("the agent of {chat} failed over a steering message", chat=chat.uri)
             gave = False

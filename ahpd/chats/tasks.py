@@ -56,6 +56,11 @@ class Tasks:
             await waiter
 
 
+def is_over(task: "Deferred[None]") -> bool:
+    """Whether `task` runs no more. One that was cancelled runs until its work has ended."""
+    return task.called and not task.paused
+
+
 def finished(task: "Deferred[None]") -> "Deferred[None]":
     """Fires when `task` does, whatever became of it; cancelling it leaves `task` running."""
     done: Deferred[None] = Deferred()

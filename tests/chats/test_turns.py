@@ -6,6 +6,7 @@ from twisted.internet.defer import Deferred
 from ahpd.interfaces import AgentFailure
 from ahpd.testing import agents as scripts
 from ahpd.testing.agents import Gate
+from tests.raises import RAISES
 
 
 @pytest.fixture
@@ -94,6 +95,51 @@ def test_a_backends_bug_ends_the_turn_without_a_trace_of_it(host, chat):
         "errorType": "agentError",
         "message": "The agent failed while it ran this turn.",
     }
+
+
+@pytest.mark.parametrize("when", ["at once", "later"])
+@pytest.mark.parametrize("raised", RAISES)
+def test_a_turn_ends_whatever_its_backend_raises(host, chat, raised, when):
+    gate = Gate()
+
+    async def breaks(turn):
+        if when == "later":
+            await gate.passed()
+        raise RAISES[raised]()
+
+    host.agent.then(breaks)
+    host.turn(chat)
+    gate.open()
+    [turn] = host.turns(chat)
+    assert turn["responseParts"][-1]["error"]["errorType"] == "agentError"
+    host.turn(chat, "and now")
+    assert host.turns(chat)[1]["state"] == "complete"
+    host.wait(host.service.dispose("ahp-session:/s1"))
+
+
+@pytest.mark.parametrize("raised", RAISES)
+def test_a_turn_ends_whatever_the_opening_of_its_conversation_raises(host, chat, raised):
+    opens, host.agent.open_chat = host.agent.open_chat, None
+
+    async def breaks(start):
+        host.agent.open_chat = opens
+        raise RAISES[raised]()
+
+    host.agent.open_chat = breaks
+    host.turn(chat)
+    assert host.turns(chat)[0]["state"] == "error"
+    host.turn(chat, "and now")
+    assert host.turns(chat)[1]["state"] == "complete"
+
+
+@pytest.mark.parametrize("words", [5, None, "half a \ud800 character"])
+def test_a_failure_without_words_that_can_be_sent_ends_the_turn_all_the_same(host, chat, words):
+    host.agent.then(scripts.raises(AgentFailure(words)))
+    host.turn(chat)
+    error = host.turns(chat)[0]["responseParts"][-1]["error"]
+    assert error["message"] == "The agent failed while it ran this turn."
+    host.turn(chat, "and now")
+    assert host.turns(chat)[1]["state"] == "complete"
 
 
 def test_a_backend_that_says_the_end_itself_fails_its_turn(host, chat):
