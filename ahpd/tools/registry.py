@@ -12,6 +12,7 @@ from typing import Any, Final
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
+from ahpd.calling import asked, called
 from ahpd.interfaces import (
     HostTool,
     Refusal,
@@ -21,7 +22,6 @@ from ahpd.interfaces import (
     ToolEffects,
     ToolFailure,
 )
-from ahpd.interfaces.extensions import RAISED
 from ahpd.protocol import State
 from ahpd.protocol.check import ShapeError, check_strict
 from ahpd.protocol.errors import shortened
@@ -105,7 +105,7 @@ class ToolRegistry:
     def replace(self, source: str, tools: Mapping[str, HostTool]) -> list[str]:
         """Offer the tools of `source` (`connectors`), by name, in place of those it had before.
 
-        Calls of one it has no more are over. Answers a line for each that is not offered: its name is in use, its definition is none.
+        Calls of one it has no more are over, whoever has its name now. Answers a line for each that is not offered: its name is in use, its definition is none.
         """
         before = dict(self._tools)
         had = self._sources.pop(source, {})
@@ -122,8 +122,9 @@ class ToolRegistry:
             except ValueError as wrong:
                 problems.append(f"the tool {shortened(name)} is left out: {wrong}")
         self._sources[source] = kept
-        for name in had.keys() - kept.keys():
-            self._calls.give_up_tool(name, _UNLOADED.format(tool=shortened(name)))
+        for name, tool in had.items():
+            if kept.get(name) is not tool:
+                self._calls.give_up_tool(name, _UNLOADED.format(tool=shortened(name)))
         if list(self._tools.items()) != list(before.items()):
             self.changed()
         return problems
@@ -209,17 +210,7 @@ class ToolRegistry:
 
     async def _run(self, name: str, arguments: Any, context: ToolCallContext) -> State:
         try:
-            tool = self._found(name, context.session)
-            if tool is None:
-                return failed(f"This host has no tool named {shortened(name)} for this session.")
-            # What a session is offered no more has no schema: the tool says why not.
-            config = read_only(self._configured(context.session))
-            seen = _definition(tool, context.session, config) or {}
-            given = checked(name, seen.get("inputSchema"), arguments)
-            answer = await tool.run(given, context)
-            if isinstance(answer, str):
-                answer = succeeded(tool.definition.get("title") or name, answer)
-            return bounded(answer)
+            result: State = await asked(self._came_to, name, arguments, context)
         except (WrongArguments, ToolFailure) as words:
             return failed(str(words))
         except RpcError as error:
@@ -230,9 +221,23 @@ class ToolRegistry:
             return failed(f"It could not be saved: {failure}")
         except CancelledError:
             raise
-        except RAISED as broken:
+        except Exception as broken:
             _log(name, context, broken)
             return failed(f"The tool {shortened(str(name))} failed; the host's log says why.")
+        return result
+
+    async def _came_to(self, name: str, arguments: Any, context: ToolCallContext) -> State:
+        tool = self._found(name, context.session)
+        if tool is None:
+            return failed(f"This host has no tool named {shortened(name)} for this session.")
+        # What a session is offered no more has no schema: the tool says why not.
+        config = read_only(self._configured(context.session))
+        seen = _definition(tool, context.session, config) or {}
+        given = checked(name, seen.get("inputSchema"), arguments)
+        answer = await tool.run(given, context)
+        if isinstance(answer, str):
+            answer = succeeded(tool.definition.get("title") or name, answer)
+        return bounded(answer)
 
 
 def _definition(tool: HostTool, session: str, config: Mapping[str, Any]) -> State | None:
@@ -243,7 +248,7 @@ def _definition(tool: HostTool, session: str, config: Mapping[str, Any]) -> Stat
     if tool.for_session is None:
         return tool.definition
     try:
-        return tool.for_session(session, config)
+        seen: State | None = called(tool.for_session, session, config)
     except Exception as broken:
         log.error(
             "the tool {name} does not say what {session} is offered: {kind}: {error}",
@@ -253,9 +258,10 @@ def _definition(tool: HostTool, session: str, config: Mapping[str, Any]) -> Stat
             error=shortened(str(broken)),
         )
         return None
+    return seen
 
 
-def _log(name: Any, context: ToolCallContext, broken: BaseException) -> None:
+def _log(name: Any, context: ToolCallContext, broken: Exception) -> None:
     # The words of what a tool raised are its own, and may be as long as what it was given.
     words = str(broken) if isinstance(broken, ShapeError) else shortened(str(broken))
     log.error(
@@ -269,7 +275,7 @@ def _log(name: Any, context: ToolCallContext, broken: BaseException) -> None:
     )
 
 
-def _place(broken: BaseException) -> str:
+def _place(broken: Exception) -> str:
     """` (in look, plugin.py:41)`: where it was raised; empty of one that never was."""
     place = ""
     for frame, line in walk_tb(broken.__traceback__):

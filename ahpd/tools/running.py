@@ -3,7 +3,7 @@
 from collections.abc import Coroutine
 from typing import Any
 
-from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from ahpd.protocol import State
@@ -12,13 +12,13 @@ from ahpd.tools.answers import failed
 
 
 class Call:
-    """One call of a tool. `work` answers its result, and fails with `CancelledError` alone."""
+    """One call of a tool. `work` answers its result, and fails where it was cancelled."""
 
     def __init__(self, tool: str, work: Coroutine[Any, Any, State]) -> None:
         self.tool = tool
         self._work = Deferred.fromCoroutine(work)
         self._answer: Deferred[State] = Deferred(lambda _: self._work.cancel())
-        self._work.addCallbacks(self._answered, self._cancelled)
+        self._work.addCallbacks(self._answered, self._failed)
 
     async def answer(self) -> State:
         """What it came to. To cancel this cancels the tool."""
@@ -33,8 +33,7 @@ class Call:
         if not self._answer.called:
             self._answer.callback(result)
 
-    def _cancelled(self, failure: Failure) -> None:
-        failure.trap(CancelledError)
+    def _failed(self, failure: Failure) -> None:
         if not self._answer.called:
             self._answer.errback(failure)
 

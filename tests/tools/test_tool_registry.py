@@ -2,6 +2,7 @@
 
 import json
 
+import attrs
 import pytest
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import globalLogPublisher
@@ -19,6 +20,7 @@ from ahpd.protocol.check import check_strict
 from ahpd.protocol.shapes.tool_calls import ToolCallResult
 from ahpd.tools import answers, arguments
 from ahpd.tools.registry import ToolRegistry, permits
+from tests.raises import RAISES
 
 S1, S2 = "ahp-session:/s1", "ahp-session:/s2"
 
@@ -413,12 +415,47 @@ def test_a_tool_that_is_offered_no_more_takes_its_calls_along(stubborn):
     check_strict(said, ToolCallResult, "result")
     assert said["error"]["message"] == "The tool a is gone: this host offers it no more."
     assert going.cancelled
-    # What is made anew under its name, as with a connector more, goes on.
-    registry.replace("plugins", {"b": tool("b", staying.run)})
+    registry.replace("plugins", {"c": tool("c"), "b": kept})
     assert stays == []
     staying.waiting.callback("on")
     assert stays[0]["success"]
     assert len(registry._calls) == 0
+
+
+@pytest.mark.parametrize("stubborn", [False, True])
+def test_a_tool_whose_name_is_another_s_now_takes_its_calls_along(stubborn):
+    going = Waiting(stubborn)
+    registry = ToolRegistry()
+    registry.replace("plugins", {"a": tool("a", going.run)})
+    _, gone = begin(registry, "a")
+    registry.replace("plugins", {"a": tool("a")})
+    assert gone[0]["error"]["message"] == "The tool a is gone: this host offers it no more."
+    assert going.cancelled
+    assert run(registry, "a")["success"]
+
+
+@pytest.mark.parametrize("error", [*RAISES, "words that raise", "a code that is none"])
+def test_a_call_is_answered_whatever_its_tool_raises(error, logged):
+    class Unsaid(str):
+        def __str__(self):
+            raise RuntimeError("no words")
+
+    more = {
+        "words that raise": lambda: ToolFailure(Unsaid("x")),
+        "a code that is none": lambda: RpcError("x", 5),
+    }
+    found = run(ToolRegistry([tool(run=raising({**RAISES, **more}[error]()))]))
+    assert found["error"]["message"] == "The tool t failed; the host's log says why."
+    assert [each["name"] for each in logged if "call" in each] == ["t"]
+
+
+@pytest.mark.parametrize("error", RAISES)
+def test_a_tool_that_raises_over_what_a_session_is_offered_is_not_offered(error):
+    def breaks(session, config):
+        raise RAISES[error]()
+
+    registry = ToolRegistry([attrs.evolve(tool("a"), for_session=breaks), tool("b")])
+    assert [one["name"] for one in registry.offered(S1, {})] == ["b"]
 
 
 def test_whoever_waits_may_stop_and_the_tool_is_stopped_with_it():
