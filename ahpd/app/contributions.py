@@ -7,6 +7,7 @@ from twisted.logger import Logger
 
 from ahpd.app.beside import Beside
 from ahpd.app.plugin_connection import PluginConnections
+from ahpd.calling import asked, called
 from ahpd.canvases.service import Canvases
 from ahpd.connectors.service import ConnectorsService
 from ahpd.extensions.triggers import TriggerTypes
@@ -46,12 +47,12 @@ class Contributions:
         problems: list[Problem] = []
         for kind, call in self._at_once(folded, problems):
             try:
-                call()
+                called(call)
             except Exception:
                 log.failure("what plugins contribute as {kind} could not be taken", kind=kind)
         for kind, coroutine in self._awaited(folded):
             try:
-                await coroutine()
+                await asked(coroutine)
             except Exception:
                 log.failure("what plugins contribute as {kind} could not be taken", kind=kind)
         return problems

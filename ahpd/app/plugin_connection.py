@@ -14,6 +14,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from zope.interface import implementer
 
+from ahpd.calling import called
 from ahpd.interfaces import (
     ClientGone,
     IConnection,
@@ -92,7 +93,7 @@ class PluginConnection:
             return
         for handler in tuple(self._handlers):
             try:
-                handler(decode(data))
+                called(handler, decode(data))
             except Exception:
                 log.failure(
                     "plugin {plugin}: what hears its connection failed", plugin=self._plugin

@@ -11,6 +11,7 @@ from typing import Any, Final, Protocol
 
 from twisted.logger import Logger
 
+from ahpd.calling import called
 from ahpd.chats.asked import Asked, ask_once, ask_people
 from ahpd.chats.folders import Working, folders_of
 from ahpd.chats.owner import Surroundings
@@ -52,7 +53,7 @@ class Judged:
         if offers is None or judge is None:
             return ask_people(asked)
         try:
-            verdict = judge.judge(self._question(asked, offers))
+            verdict: Verdict = called(judge.judge, self._question(asked, offers))
         except Exception:
             log.failure("a call of {chat} could not be judged", chat=self._chat.uri)
             return ask_once("the rules could not be read")

@@ -11,6 +11,7 @@ from twisted.internet.defer import TimeoutError as TookTooLong
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
+from ahpd.calling import asked
 from ahpd.interfaces import AgentFailure, IAgent, IConfigCompletions
 from ahpd.protocol import State
 from ahpd.protocol.check import ShapeError, check
@@ -33,8 +34,8 @@ async def completed(agent: IAgent, params: Mapping[str, Any]) -> list[State]:
         return []
     key = params["property"]
     try:
-        found: Sequence[State] = await IConfigCompletions(agent).complete_config(
-            key, params.get("query") or "", params
+        found: Sequence[State] = await asked(
+            IConfigCompletions(agent).complete_config, key, params.get("query") or "", params
         )
         for index, item in enumerate(found):
             check(item, SessionConfigValueItem, at=f"{key}[{index}]")

@@ -5,14 +5,14 @@ logged. Source: PLUGINS.txt, "A contributed setting can be a question".
 """
 
 from collections.abc import Mapping, Sequence
-from inspect import isawaitable
 from typing import Any, Final
 
 from twisted.internet.defer import Deferred
-from twisted.internet.defer import TimeoutError as TookTooLong
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
+from ahpd.bounded import Overdue, bounded, words_of
+from ahpd.calling import awaited, called
 from ahpd.completions.config import LONGEST_SEED, with_values
 from ahpd.interfaces import ConfigQuery, Owned
 from ahpd.protocol import State
@@ -47,16 +47,15 @@ async def answered(
     )
     words: str
     try:
-        found = key.completer(query)
-        if isawaitable(found):
-            found = await Deferred.fromCoroutine(_finished(found)).addTimeout(longest, clock)
-        return [_item(row, f"{key.key}[{index}]") for index, row in enumerate(found)]
-    except TookTooLong:
+        found = await awaited(bounded(lambda: key.completer(query), longest, clock))
+        rows = called(list, found)
+        return [_item(row, f"{key.key}[{index}]") for index, row in enumerate(rows)]
+    except Overdue:
         words = f"no answer in {longest:g} s"
     except ShapeError as wrong:
         words = str(wrong)
     except Exception as failed:
-        words = f"{type(failed).__name__}: {failed}"
+        words = words_of(failed)
     log.error(
         "the plugin {plugin} has no values for {key}: {words}",
         plugin=owned.plugin,
@@ -101,7 +100,3 @@ def _item(row: Any, at: str) -> State:
     check(row, SessionConfigValueItem, at=at)
     shown = {name: row[name] for name in ("value", "label", "description") if name in row}
     return object_copy(shown, at)
-
-
-async def _finished(answer: Any) -> Any:
-    return await answer

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from twisted.logger import Logger
 
+from ahpd.calling import called
 from ahpd.protocol.connector_aliases import KEY, aliases_in, wrong_aliases
 from ahpd.protocol.errors import shortened
 
@@ -41,7 +42,7 @@ class SessionBindings:
         found: Any = {}
         if self._live is not None:
             try:
-                found = self._live(session)
+                found = called(self._live, session)
                 if found is not None:
                     self._check(session, found)
             except Exception as failed:

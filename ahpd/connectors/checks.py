@@ -7,8 +7,9 @@ from typing import Final
 
 from twisted.internet.interfaces import IReactorTime
 
+from ahpd.calling import awaited
 from ahpd.connectors.live import Opened
-from ahpd.extensions.waiting import Late, awaited, within
+from ahpd.extensions.waiting import Late, within
 from ahpd.interfaces import Check
 from ahpd.schemas.striking import said, struck
 

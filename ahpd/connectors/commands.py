@@ -7,6 +7,7 @@ Source: PLUGINS.txt, "x-ahpd-connectors".
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
+from ahpd.calling import called
 from ahpd.connectors.changes import Changes
 from ahpd.connectors.ground import Ground
 from ahpd.connectors.keeping import Connectors
@@ -186,7 +187,7 @@ def _prefix(adapter: Adapter, connector: Any) -> str:
     """What the names of a connector's models begin with."""
     if adapter.provider is not None:
         try:
-            endpoint = adapter.provider(connector)
+            endpoint = called(adapter.provider, connector)
         except Exception:
             return adapter.name
         if isinstance(endpoint, Endpoint) and endpoint.prefix:

@@ -11,7 +11,8 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
-from ahpd.extensions.waiting import Background, awaited, within
+from ahpd.calling import asked
+from ahpd.extensions.waiting import Background, within
 from ahpd.protocol import State
 from ahpd.protocol.characters import is_whole_json
 from ahpd.protocol.timestamps import stamp
@@ -80,7 +81,7 @@ class ModelList:
 
     async def _again(self) -> None:
         try:
-            rows = _rows(await within(self._clock, PATIENCE, awaited_read(self._read)))
+            rows = _rows(await within(self._clock, PATIENCE, asked(self._read)))
         except Exception as failed:
             if not self._stopped:
                 log.warn(
@@ -91,11 +92,6 @@ class ModelList:
             return
         if not self._stopped:
             self.models, self.at = rows, stamp(self._now())
-
-
-async def awaited_read(read: Callable[[], Any]) -> Any:
-    """What `read` answers, at once or later; what it raises is raised here."""
-    return await awaited(read())
 
 
 def _rows(answered: Any) -> Sequence[State]:

@@ -9,13 +9,14 @@ from typing import Any, Final
 
 from twisted.logger import Logger
 
+from ahpd.calling import asked
 from ahpd.connectors.adapters import surfaces_of
 from ahpd.connectors.ground import Ground
 from ahpd.connectors.live import FAILED, INVALID, Live, Opened
 from ahpd.connectors.models import ModelList
 from ahpd.connectors.records import references
 from ahpd.extensions.owners import HOST
-from ahpd.extensions.waiting import Background, Late, awaited, within
+from ahpd.extensions.waiting import Background, Late, within
 from ahpd.interfaces import Adapter, Alert, Connector, Owned, SecretFailure
 from ahpd.schemas import Misfit, Unread, check_value, secrets_in, texts_read
 from ahpd.schemas.striking import struck
@@ -89,7 +90,7 @@ class Openings:
             opened.stop = await within(
                 self._ground.clock,
                 OPEN_PATIENCE,
-                _call(opened.adapter.open, opened.connector, opened.views),
+                asked(opened.adapter.open, opened.connector, opened.views),
                 lambda stop: self._background.spawn(f"closing the late {live.id}", _stop(stop)),
             )
         except Exception as failed:
@@ -144,13 +145,9 @@ class Openings:
             )
 
 
-async def _call(function: Callable[..., Any], *arguments: Any) -> Any:
-    return await awaited(function(*arguments))
-
-
 async def _stop(stop: Any) -> None:
     if callable(stop):
-        await awaited(stop())
+        await asked(stop)
 
 
 def _failed(words: str) -> Alert:

@@ -12,6 +12,7 @@ import attrs
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
+from ahpd.calling import awaited, called
 from ahpd.connectors.changes import Changes, Prepared
 from ahpd.connectors.ground import Ground
 from ahpd.connectors.live import Live
@@ -19,7 +20,7 @@ from ahpd.connectors.records import wanted
 from ahpd.connectors.rules import identity
 from ahpd.connectors.sign_ins import Pending, SignIns
 from ahpd.connectors.words import vendor_words
-from ahpd.extensions.waiting import awaited, within
+from ahpd.extensions.waiting import within
 from ahpd.interfaces import Caller, CodeSignIn
 from ahpd.protocol import State
 from ahpd.protocol.errors import internal_error, invalid_params
@@ -55,7 +56,7 @@ class CodeSignIns:
         state = self._ground.token()
         challenge = challenge_of(verifier)
         try:
-            url = sign_in.url(challenge, state)
+            url = called(sign_in.url, challenge, state)
         except Exception as failed:
             raise _failed(prepared.owned.value.title, failed) from None
         pending = PendingCode(

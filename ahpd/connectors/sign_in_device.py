@@ -11,13 +11,14 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger
 
+from ahpd.calling import asked, awaited
 from ahpd.connectors.changes import Changes, Prepared
 from ahpd.connectors.ground import Ground
 from ahpd.connectors.records import wanted
 from ahpd.connectors.rules import identity
 from ahpd.connectors.sign_ins import Pending, SignIns
 from ahpd.connectors.words import vendor_words
-from ahpd.extensions.waiting import Background, awaited, within
+from ahpd.extensions.waiting import Background, within
 from ahpd.interfaces import Caller, DeviceCode, DeviceSignIn
 from ahpd.protocol import State
 from ahpd.protocol.errors import RpcError, internal_error, invalid_params
@@ -130,7 +131,7 @@ class DeviceSignIns:
         assert isinstance(sign_in, DeviceSignIn), "a device code is of a device sign-in"
         title = pending.adapter.title
         try:
-            answer = await awaited(sign_in.poll(pending.handle))
+            answer = await asked(sign_in.poll, pending.handle)
         except CancelledError:
             raise
         except Exception as failed:

@@ -12,13 +12,13 @@ from typing import Any, Final
 
 from twisted.internet.defer import CancelledError
 
+from ahpd.calling import asked
 from ahpd.connectors.adapters import action_of
 from ahpd.connectors.bindings import SessionBindings
 from ahpd.connectors.ground import Ground
 from ahpd.connectors.keeping import Connectors
 from ahpd.connectors.live import READY, Live, Opened
 from ahpd.connectors.rules import Rules
-from ahpd.extensions.waiting import awaited
 from ahpd.interfaces import (
     ActionCall,
     Adapter,
@@ -143,7 +143,7 @@ class ActionTools:
             set_content=self._ground.produced(context),
         )
         try:
-            answer = await awaited(run(opened.connector, action.name, arguments, call))
+            answer = await asked(run, opened.connector, action.name, arguments, call)
             told = _told(answer)
         except CancelledError:
             raise

@@ -19,6 +19,7 @@ from twisted.logger import Logger
 from zope.interface import implementer
 
 from ahpd.bounded import Overdue, bounded
+from ahpd.calling import awaited
 from ahpd.interfaces import EVENTS, IEvents
 
 log = Logger()
@@ -145,9 +146,7 @@ class Events(Service):
         # Seen by what this listener runs and waits for, and by nobody else.
         _HEARS_LOG.set(said.event == "log")
         try:
-            await bounded(lambda: listener.call(said.payload), PATIENCE, self._clock)
-        except GeneratorExit:
-            raise
+            await awaited(bounded(lambda: listener.call(said.payload), PATIENCE, self._clock))
         except Overdue:
             log.error(
                 "plugin {plugin}: its listener of {event} took longer than {bound:g} s and is left "
@@ -156,7 +155,7 @@ class Events(Service):
                 event=said.event,
                 bound=PATIENCE,
             )
-        except BaseException:  # a plugin that leaves ends no daemon
+        except Exception:
             log.failure(
                 "plugin {plugin}: its listener of {event} failed",
                 plugin=listener.plugin,

@@ -6,6 +6,7 @@ from inspect import iscoroutine
 import attrs
 from twisted.logger import Logger
 
+from ahpd.calling import called
 from ahpd.extensions.callers import Callers
 from ahpd.extensions.collecting import Collector
 from ahpd.interfaces import Caller, ISubscriber, Reader
@@ -48,9 +49,11 @@ class Narrowed:
             caller = self.callers.watching(asked)
             if caller is None or (self.to is not None and caller.client != self.to):
                 return False
-            if self.shown_to is not None and not self.shown_to(caller):
+            if self.shown_to is not None and not called(self.shown_to, caller):
                 return False
-            return self.visible is None or _yes(self.visible(caller.reader, caller.client))
+            if self.visible is None:
+                return True
+            return called(_yes, called(self.visible, caller.reader, caller.client)) is True
         except Exception:
             self.complaints.failed()
             return False

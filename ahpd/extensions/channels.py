@@ -13,6 +13,7 @@ from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 from zope.interface import implementer
 
+from ahpd.calling import awaited, called
 from ahpd.channels.envelope import Envelope, NarrowedAction
 from ahpd.channels.store import ChannelStore
 from ahpd.extensions.audiences import Complaints, Narrowed
@@ -28,7 +29,6 @@ from ahpd.interfaces import (
     Reader,
     Watching,
 )
-from ahpd.interfaces.extensions import RAISED
 from ahpd.protocol import Action, State
 from ahpd.protocol.errors import RpcError, internal_error
 from ahpd.protocol.json_values import checked_text, misfit
@@ -170,10 +170,10 @@ class ServedChannel:
         answer: Any = False
         if authorize is not None:
             try:
-                answer = authorize(name, caller)
+                answer = called(authorize, name, caller)
             except RpcError:
                 raise
-            except RAISED:
+            except Exception:
                 log.failure("who may watch {uri} could not be told", uri=name)
         if isawaitable(answer):
             return answer
@@ -183,12 +183,13 @@ class ServedChannel:
 
     async def _careful(self, name: str, admitted: Awaitable[bool]) -> bool:
         try:
-            return await admitted
+            answer: bool = await awaited(admitted)
         except RpcError:
             raise
-        except RAISED:
+        except Exception:
             log.failure("who may watch {uri} could not be told", uri=name)
             return False
+        return answer
 
     def _denied(self, name: str, caller: Caller) -> RpcError:
         return self._callers.denied(caller, self.channel.grant, f"Subscribing to {name}")
@@ -199,22 +200,22 @@ class ServedChannel:
         collector, before = Collector(connection), self._store.server_seq
         self._store.subscribe(name, collector)
         try:
-            state: Any = self.channel.snapshot(name, caller)
+            state: Any = called(self.channel.snapshot, name, caller)
             if isawaitable(state):
                 return self._read_later(name, collector, before, state)
             collector.restart()  # what it said while it read is in what it read
             return self._taken(name, collector, self._store.server_seq, state)
-        except RAISED as error:
+        except Exception as error:
             raise self._unread(name, collector, error) from None
 
     async def _read_later(
         self, name: str, collector: Collector, seq: int, reading: Awaitable[State]
     ) -> Taken:
         try:
-            state = await reading
+            state = await awaited(reading)
             self._check_served(name)
             return self._taken(name, collector, seq, state)
-        except RAISED as error:
+        except Exception as error:
             raise self._unread(name, collector, error) from None
         except BaseException:  # whoever waited for it waits no more
             self._store.unsubscribe(name, collector)
@@ -225,7 +226,7 @@ class ServedChannel:
             raise TypeError(f"the state of {name} is {type(state).__name__}, and no object")
         return Taken(name, Encoded(_encoded(state, name)), seq, self._store, collector)
 
-    def _unread(self, name: str, collector: Collector, error: BaseException) -> RpcError:
+    def _unread(self, name: str, collector: Collector, error: Exception) -> RpcError:
         """How a channel that could not be read is refused; called where that is handled."""
         self._store.unsubscribe(name, collector)
         if isinstance(error, RpcError):
@@ -260,8 +261,8 @@ class ServedChannel:
         if told is None:
             return
         try:
-            answer = told(of)
-        except RAISED:
+            answer = called(told, of)
+        except Exception:
             log.failure("{scheme}: what follows who watches it failed", scheme=self.scheme)
             return
         if isawaitable(answer):
@@ -269,8 +270,8 @@ class ServedChannel:
 
     async def _told(self, answer: Awaitable[object]) -> None:
         try:
-            await answer
-        except RAISED:
+            await awaited(answer)
+        except Exception:
             log.failure("{scheme}: what follows who watches it failed", scheme=self.scheme)
 
 

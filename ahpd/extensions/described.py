@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from twisted.logger import Logger
 
+from ahpd.calling import called
 from ahpd.extensions.grants import Grants
 from ahpd.extensions.registry import Extensions
 from ahpd.interfaces import (
@@ -88,7 +89,7 @@ def provider_entry(scheme: str, provider: Any) -> State:
     describe = getattr(provider, "describe", None)
     if callable(describe):
         try:
-            entry = _words(describe())
+            entry = called(lambda: _words(describe()))
         except Exception:
             log.failure("the scheme {scheme} cannot say what it is", scheme=scheme)
             entry = {}

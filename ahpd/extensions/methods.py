@@ -11,9 +11,9 @@ import attrs
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
+from ahpd.calling import awaited, called
 from ahpd.extensions.callers import Callers
 from ahpd.interfaces import Caller, IClientConnection, Method
-from ahpd.interfaces.extensions import RAISED
 from ahpd.protocol.errors import RpcError, internal_error
 from ahpd.protocol.json_values import misfit
 from ahpd.wire.codec import Encoded, encode
@@ -45,8 +45,8 @@ class ServedMethod:
         admitted: Any = False
         if self.method.authorize is not None:
             try:
-                admitted = self.method.authorize(params, caller)
-            except RAISED as error:
+                admitted = called(self.method.authorize, params, caller)
+            except Exception as error:
                 raise self._refused(caller, error) from None
         if isawaitable(admitted):
             return self._admitted_later(params, caller, admitted)
@@ -58,8 +58,8 @@ class ServedMethod:
         self, params: Mapping[str, Any], caller: Caller, admitted: Awaitable[bool]
     ) -> Any:
         try:
-            answer = await admitted
-        except RAISED as error:
+            answer = await awaited(admitted)
+        except Exception as error:
             raise self._refused(caller, error) from None
         if answer is not True:
             raise self._denied(caller)
@@ -68,20 +68,20 @@ class ServedMethod:
 
     def _handled(self, params: Mapping[str, Any], caller: Caller) -> Any:
         try:
-            result = self.method.handle(params, caller)
+            result = called(self.method.handle, params, caller)
             return self._handled_later(result) if isawaitable(result) else self._json(result)
-        except RAISED as error:
+        except Exception as error:
             raise self._failed(error) from None
 
     async def _handled_later(self, result: Awaitable[Any]) -> Any:
-        working = Deferred.fromCoroutine(_awaited(result))
+        working = Deferred.fromCoroutine(awaited(result))
         # Code that catches its cancellation keeps nobody waiting.
         waiting: Deferred[Any] = Deferred(lambda _: working.cancel())
         self._waiting[waiting] = working
         working.addBoth(lambda answer: None if waiting.called else waiting.callback(answer))
         try:
             return self._json(await waiting)
-        except RAISED as error:
+        except Exception as error:
             raise self._failed(error) from None
         finally:
             self._waiting.pop(waiting, None)
@@ -94,33 +94,19 @@ class ServedMethod:
             found = misfit(result, "result") or wrong
             raise TypeError(f"its result is no JSON: {found}") from None
 
-    def _refused(self, caller: Caller, error: BaseException) -> RpcError:
+    def _refused(self, caller: Caller, error: Exception) -> RpcError:
         """`authorize` raised; called where that is handled."""
         if isinstance(error, RpcError):
-            return self._sendable(error)
+            return error
         log.failure("who may send {method} could not be told", method=self.name)
         return self._denied(caller)
 
     def _denied(self, caller: Caller) -> RpcError:
         return self._callers.denied(caller, self.method.grant, self.name)
 
-    def _failed(self, error: BaseException) -> RpcError:
+    def _failed(self, error: Exception) -> RpcError:
         """`handle` raised; called where that is handled."""
         if isinstance(error, RpcError):
-            return self._sendable(error)
+            return error
         log.failure("{method} failed", method=self.name)
         return internal_error(f"{self.name} failed; the host's log says why")
-
-    def _sendable(self, error: RpcError) -> RpcError:
-        """The error as it was raised, where it can be sent: a plugin made it."""
-        try:
-            if type(error.code) is int and isinstance(error.message, str):
-                encode(error.to_wire())
-                return error
-        except Exception:
-            log.failure("{method} raised an error that is no JSON", method=self.name)
-        return internal_error(f"{self.name} failed; the host's log says why")
-
-
-async def _awaited(answer: Awaitable[Any]) -> Any:
-    return await answer

@@ -12,6 +12,7 @@ import attrs
 from twisted.logger import Logger
 from zope.interface import implementer
 
+from ahpd.calling import called
 from ahpd.channels.store import ChannelStore
 from ahpd.extensions.callers import Callers
 from ahpd.extensions.channels import ServedChannel, Taken
@@ -258,7 +259,7 @@ def _entry(key: str, name: str, value: Any) -> State:
     described = Description(title=name)
     if value.describe is not None:
         try:
-            described = value.describe()
+            described = called(value.describe)
             if not isinstance(described, Description) or not isinstance(described.title, str):
                 raise TypeError(f"describe() answered {type(described).__name__}")
             if not is_whole_json([described.title, described.description]):

@@ -6,7 +6,6 @@ longer than it may take.
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
-from inspect import isawaitable
 from typing import Any
 
 from twisted.internet.defer import CancelledError, Deferred, DeferredList, DeferredLock
@@ -14,16 +13,13 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from ahpd.calling import awaited
+
 log = Logger()
 
 
 class Late(Exception):
     """It took longer than it was given."""
-
-
-async def awaited(value: Any) -> Any:
-    """What a function that is not ours answered, at once or later."""
-    return await value if isawaitable(value) else value
 
 
 def within(
@@ -33,6 +29,8 @@ def within(
     come_late: Callable[[Any], object] = lambda result: None,
 ) -> "Deferred[Any]":
     """What `work` comes to; fails with `Late` after `seconds`, and `work` is cancelled then.
+
+    It fails with an `Exception` and nothing else, as `ahpd.calling` says.
 
     Work that goes on all the same keeps nobody waiting: `come_late` is handed what it answers.
     """
@@ -62,7 +60,7 @@ def within(
     over: list[bool] = []
     waiting: Deferred[Any] = Deferred(cancelled)
     timer = clock.callLater(seconds, give_up)
-    running = Deferred.fromCoroutine(work)
+    running = Deferred.fromCoroutine(awaited(work))
     running.addBoth(done)
     return waiting
 

@@ -6,17 +6,13 @@ Sources: PLUGINS.txt, "A channel of your own", "A command of your own", "x-ahpd/
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 import attrs
 from zope.interface import Interface
 
 from ahpd.interfaces.access import Reader
 from ahpd.protocol import Action, State
-
-#: What is caught where code of others is called: one that leaves the interpreter ends no daemon.
-#: (A signal is no exception here: the daemon has handlers for those.)
-RAISED: Final = (Exception, SystemExit, KeyboardInterrupt)
 
 
 @attrs.frozen(kw_only=True)

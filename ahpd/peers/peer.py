@@ -19,6 +19,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from zope.interface import implementer
 
+from ahpd.calling import called, plain_failure
 from ahpd.channels.envelope import Envelope
 from ahpd.interfaces import (
     ClientGone,
@@ -196,7 +197,7 @@ class Peer:
     def _requested(self, request: jsonrpc.Request) -> None:
         try:
             answer = self._call(request.method, request.params)
-        except Exception as error:
+        except BaseException as error:
             self._send(jsonrpc.error(request.id, self._wire_error(request.method, error)))
             return
         if not isinstance(answer, Awaitable):
@@ -210,7 +211,9 @@ class Peer:
     async def _answer(self, request: jsonrpc.Request, answer: Awaitable[Any]) -> None:
         try:
             value = await answer
-        except Exception as error:
+        except GeneratorExit:
+            raise
+        except BaseException as error:
             self._send(jsonrpc.error(request.id, self._wire_error(request.method, error)))
         else:
             self._succeed(request, value)
@@ -253,7 +256,7 @@ class Peer:
             )
             return
         try:
-            command(self, message.params)
+            called(command, self, message.params)
         except (RpcError, ShapeError) as error:
             log.info(
                 "{who}: {method}: {words}", who=self.name, method=message.method, words=str(error)
@@ -261,13 +264,14 @@ class Peer:
         except Exception:
             log.failure("{method} from {who} failed", method=message.method, who=self.name)
 
-    def _wire_error(self, method: str, error: Exception) -> RpcError:
-        if isinstance(error, RpcError):
-            return error
-        if isinstance(error, ShapeError):
-            return invalid_params(str(error))
+    def _wire_error(self, method: str, error: BaseException) -> RpcError:
         if isinstance(error, CancelledError):
             return internal_error(f"{method} was cancelled")
+        failure = plain_failure(error)  # what a port raises may be a plugin's
+        if isinstance(failure, RpcError):
+            return failure
+        if isinstance(failure, ShapeError):
+            return invalid_params(str(failure))
         log.failure("{method} from {who} failed", method=method, who=self.name)
         return RpcError(INTERNAL_ERROR, f"{method} failed; the host's log says why")
 

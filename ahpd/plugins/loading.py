@@ -16,6 +16,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ahpd.bounded import Overdue, bounded, words_of
+from ahpd.calling import awaited
 from ahpd.config.plugin_flags import PluginOption, with_options
 from ahpd.config.plugins import PluginEntry
 from ahpd.config.redaction import secrets_of
@@ -197,16 +198,14 @@ class Loader:
             grants=entry.grants,
         )
         try:
-            await bounded(lambda: imported.apply(host, options), APPLY_BOUND, self.clock)
-        except GeneratorExit:
-            raise
+            await awaited(bounded(lambda: imported.apply(host, options), APPLY_BOUND, self.clock))
         except Overdue:
             why = f"its apply did not return within {APPLY_BOUND:g} s"
         except CancelledError:
             why = "its apply was cancelled"
         except PluginError as error:
             why = f"{one_line(error)}{raised_in(error, found)}"
-        except BaseException as error:
+        except Exception as error:
             log.debug("plugin {plugin}: {trace}", plugin=found.id, trace=Failure().getTraceback())
             why = f"its apply failed: {words_of(error)}{raised_in(error, found)}"
         else:

@@ -18,6 +18,7 @@ import attrs
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from ahpd.bounded import words_of
 from ahpd.plugins.belongings import Belongings, belongings, file_of
 from ahpd.plugins.distributions import owner_of, takes_away
 from ahpd.plugins.found import Found
@@ -72,13 +73,8 @@ def import_plugin(found: Found) -> Imported:
         return _exports(found, module, belongs, tree)
     except Skipped as skipped:
         why = skipped.why
-    except GeneratorExit:
-        raise
     except BaseException as error:  # a plugin that leaves ends no daemon
-        words = " ".join(str(error).split())[:500]
-        kind = type(error).__name__
-        why = f"{found.file} cannot be imported: {kind}{f': {words}' if words else ''}"
-        why += raised_in(error, found)
+        why = f"{found.file} cannot be imported: {words_of(error)}{raised_in(error, found)}"
         ran = {frame.f_code.co_filename for frame, _ in walk_tb(error.__traceback__)}
         log.debug("plugin {id}: {trace}", id=found.id, trace=Failure().getTraceback())
     # Out of its handler, so that the error and the frames it holds are gone with it.

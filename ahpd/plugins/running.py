@@ -15,6 +15,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from ahpd.bounded import Overdue, bounded, words_of
+from ahpd.calling import awaited
 from ahpd.config.plugins import PluginEntry
 from ahpd.events.bus import Events, Listener
 
@@ -104,9 +105,7 @@ class RunningPlugin:
 
     async def _bounded(self, what: str, call: Callable[[], Any]) -> None:
         try:
-            await bounded(call, CLOSE_BOUND, self._clock)
-        except GeneratorExit:
-            raise
+            await awaited(bounded(call, CLOSE_BOUND, self._clock))
         except Overdue:
             log.error(
                 "plugin {plugin}: {what} was not down after {bound:g} s and is left behind",
@@ -114,7 +113,7 @@ class RunningPlugin:
                 what=what,
                 bound=CLOSE_BOUND,
             )
-        except BaseException:
+        except Exception:
             log.failure("plugin {plugin}: {what} failed to close", plugin=self.id, what=what)
 
 

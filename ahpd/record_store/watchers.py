@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from twisted.logger import Logger
 
+from ahpd.calling import called
 from ahpd.interfaces import RecordChange
 
 log = Logger()
@@ -42,7 +43,7 @@ class Watchers:
             if key not in self._watching:  # stopped by one that was told before
                 continue
             try:
-                changed(change)
+                called(changed, change)
             except Exception:
                 log.failure(
                     "a watcher of the records {name} failed at {id} {type}",

@@ -7,6 +7,8 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.python.failure import Failure
 
+from ahpd.calling import asked
+
 T = TypeVar("T")
 
 
@@ -16,8 +18,8 @@ def within(
     """The result of `await work()`; fails with `TimeoutError` when it is not there in time.
 
     What is late is cancelled, and waited for no longer whether it heeds that or not; what
-    becomes of it then is nobody's, and so is what is cancelled by whoever waits. `work` may raise
-    where it stands.
+    becomes of it then is nobody's, and so is what is cancelled by whoever waits. It fails with an
+    `Exception` and nothing else.
     """
 
     def given_up(_: object) -> None:
@@ -38,10 +40,6 @@ def within(
             timer.cancel()
             result.callback(outcome)  # a failure fails it
 
-    try:
-        under_way: Deferred[T] = Deferred.fromCoroutine(work())
-    except Exception:
-        timer.cancel()
-        raise
+    under_way: Deferred[T] = Deferred.fromCoroutine(asked(work))
     under_way.addBoth(done)
     return result

@@ -9,6 +9,7 @@ from typing import Any
 
 import attrs
 
+from ahpd.calling import called
 from ahpd.config.records import WrittenRecord
 from ahpd.config.redaction import SHORTEST_SECRET, secrets_of
 from ahpd.config.references import Missing, Unresolved, resolve
@@ -74,7 +75,7 @@ def prepare(
     read: list[str] = []
     known: tuple[str, ...] = ()
     try:
-        schema = engine.schema()
+        schema = called(engine.schema)
         config = laid_under(schema, defaults.get(written.engine, {}), written.config)
         left = left_written(engine)
         named = {key: value for key, value in config.items() if key not in left}

@@ -9,6 +9,7 @@ from typing import Any
 
 from twisted.logger import Logger
 
+from ahpd.calling import called
 from ahpd.interfaces import Capability, Template
 from ahpd.interfaces.engines import AgentRecord
 from ahpd.protocol import State
@@ -38,7 +39,8 @@ def surfaces_of(engine: Any) -> Sequence[str]:
 def icons_of(engine: Any) -> Sequence[State]:
     """Its own icons (schema: Icon), as it names them."""
     try:
-        return tuple(getattr(engine, "icons", ()))
+        icons: tuple[State, ...] = called(lambda: tuple(getattr(engine, "icons", ())))
+        return icons
     except Exception as error:
         _failed(engine, "icons", error)
         return ()
@@ -47,7 +49,8 @@ def icons_of(engine: Any) -> Sequence[State]:
 def templates_of(engine: Any) -> Sequence[Template]:
     """What new records may start from."""
     try:
-        return tuple(engine.templates())
+        templates: tuple[Template, ...] = called(lambda: tuple(engine.templates()))
+        return templates
     except Exception as error:
         _failed(engine, "templates", error)
         return ()
@@ -59,7 +62,7 @@ def template_of(engine: Any, record: AgentRecord) -> Template | None:
     ask = getattr(engine, "template_of", None)
     if ask is not None:
         try:
-            found = ask(record, templates)
+            found = called(ask, record, templates)
         except Exception as error:
             _failed(engine, "template_of", error)
             return None
@@ -73,7 +76,7 @@ def template_of(engine: Any, record: AgentRecord) -> Template | None:
 def schema_of(engine: Any) -> State | None:
     """The schema of its records; None where it cannot say it."""
     try:
-        schema: State = engine.schema()
+        schema: State = called(engine.schema)
     except Exception as error:
         _failed(engine, "schema", error)
         return None

@@ -7,6 +7,7 @@ import attrs
 from zope.interface.exceptions import Invalid
 from zope.interface.verify import verifyObject
 
+from ahpd.calling import called
 from ahpd.config.errors import ConfigError
 from ahpd.config.records import WrittenRecord
 from ahpd.interfaces.agents import IAgent, IEditedAgent
@@ -107,7 +108,7 @@ def _kept(before: Opened, ready: Ready) -> Any:
     if before.ready.engine is not ready.engine or not IEditedAgent.providedBy(before.agent):
         return None
     try:
-        before.agent.edited(ready.record)
+        called(before.agent.edited, ready.record)
     except Exception:
         return None  # opened anew, whoever refused says why again
     return before.agent
@@ -117,7 +118,7 @@ def _opened(ready: Ready, ports: EnginePorts) -> Any:
     record: AgentRecord = ready.record
     whose = f'the engine "{record.engine}"'
     try:
-        agent = ready.engine.open(record, ports)
+        agent = called(ready.engine.open, record, ports)
         verifyObject(IAgent, agent)
     except RecordFailure as failure:
         # Its words are its own to keep clean; they are held to it all the same.

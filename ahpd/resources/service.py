@@ -21,6 +21,7 @@ from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 from zope.interface import implementer
 
+from ahpd.calling import asked
 from ahpd.interfaces import (
     Changed,
     IClientFiles,
@@ -111,7 +112,7 @@ class Resources:
             return await self._clients.watch(request, changed)
         provider = self._provider(served)
         try:
-            watcher: IResourceWatcher = await provider.watch(request, changed)
+            watcher: IResourceWatcher = await asked(provider.watch, request, changed)
         except (RpcError, CancelledError):
             raise
         except Exception:
@@ -179,7 +180,7 @@ async def _carried_out(
 ) -> Any:
     """The provider's answer. What it raises but `RpcError` is told in safe words."""
     try:
-        answer = await operation.call(provider, params)
+        answer = await asked(operation.call, provider, params)
     except (RpcError, CancelledError):
         raise
     except Exception:

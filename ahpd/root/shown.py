@@ -4,6 +4,7 @@ from typing import Any
 
 from twisted.logger import Logger
 
+from ahpd.calling import called
 from ahpd.protocol import State
 from ahpd.protocol.check import ShapeError, check
 from ahpd.protocol.shapes.root import AgentInfo
@@ -18,7 +19,7 @@ def shown(agent: Any, *, checked: bool = False) -> State | None:
     shape is none; the start of a host has no time for that.
     """
     try:
-        row: State = agent.info()
+        row: State = called(agent.info)
         if checked:
             check(row, AgentInfo, at="info")
     except ShapeError as wrong:

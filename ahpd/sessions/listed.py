@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, cast
 from urllib.parse import quote
 
-from twisted.internet.defer import Deferred, DeferredList, DeferredSemaphore, ensureDeferred
+from twisted.internet.defer import Deferred, DeferredList, DeferredSemaphore
 from twisted.logger import Logger
 
+from ahpd.calling import asked
 from ahpd.chats.owner import Surroundings
 from ahpd.chats.rows import summary_of as chat_row
 from ahpd.chats.tasks import finished
@@ -122,9 +123,11 @@ class BackendListings:
         try:
             if self._registry.catalogue.closing or self._keeper(provider) is not agent:
                 return
-            asked = ensureDeferred(cast("IConversations", agent).list_conversations())
-            asked.addTimeout(MOST_PATIENCE, self._world.clock, _too_long)
-            listed = await asked
+            listing = Deferred.fromCoroutine(
+                asked(cast("IConversations", agent).list_conversations)
+            )
+            listing.addTimeout(MOST_PATIENCE, self._world.clock, _too_long)
+            listed = await listing
         except Exception as failed:
             if provider not in self._failed:
                 self._failed.add(provider)
@@ -192,7 +195,7 @@ class BackendListings:
         if conversation is None or agent is None:
             return
         try:
-            read = await cast("IConversations", agent).read_conversation(conversation)
+            read = await asked(cast("IConversations", agent).read_conversation, conversation)
         except AgentFailure as failed:
             raise internal_error(f"{entry.uri} cannot be read: {failed.message}") from None
         except Exception as failed:

@@ -6,14 +6,14 @@ shown it. Source: PLUGINS.txt, "A new chat's preamble".
 """
 
 from collections.abc import Awaitable, Mapping, Sequence
-from inspect import isawaitable
 from typing import Any, Final
 
 from twisted.internet.defer import Deferred
-from twisted.internet.defer import TimeoutError as TookTooLong
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
+from ahpd.bounded import Overdue, bounded, words_of
+from ahpd.calling import awaited
 from ahpd.interfaces import Owned, PreambleAsk
 from ahpd.protocol.json_values import checked_text
 from ahpd.protocol.read_only import read_only
@@ -63,20 +63,16 @@ class Preambles:
     async def _one(self, owned: Owned, ask: PreambleAsk) -> str | None:
         words: str
         try:
-            answer = owned.value(ask)
-            if isawaitable(answer):
-                answer = await Deferred.fromCoroutine(_finished(answer)).addTimeout(
-                    LONGEST, self._clock
-                )
+            answer = await awaited(bounded(lambda: owned.value(ask), LONGEST, self._clock))
             if answer is None:
                 return None
             if isinstance(answer, str):
                 return checked_text(answer, "its answer")
             words = f"it answered {type(answer).__name__}, and a text or None is expected"
-        except TookTooLong:
+        except Overdue:
             words = f"no answer in {LONGEST:g} s"
         except Exception as failed:
-            words = f"{type(failed).__name__}: {failed}"
+            words = words_of(failed)
         log.error(
             "the plugin {plugin} has no preamble for {chat}: {words}",
             plugin=owned.plugin,
@@ -103,7 +99,3 @@ class ChatOpening:
 
     async def _opened(self, planned: Planned) -> None:
         self._creation.make(planned, await self._preambles.asked(planned))
-
-
-async def _finished(answer: object) -> object:
-    return await answer  # type: ignore[misc]

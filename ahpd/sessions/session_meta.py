@@ -12,6 +12,7 @@ from typing import Any, Final
 from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger
 
+from ahpd.calling import called
 from ahpd.chats.owner import Surroundings
 from ahpd.interfaces import Owned
 from ahpd.protocol import State
@@ -98,7 +99,7 @@ class SessionMeta:
 
     def _read(self, key: str, owned: Owned, session: str) -> Any:
         try:
-            value = owned.value(session)
+            value = called(owned.value, session)
             return None if value is None else decode(encode(value))
         except Exception as failed:
             if key not in self._reported:

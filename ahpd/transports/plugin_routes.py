@@ -15,8 +15,8 @@ from twisted.web.http_headers import Headers
 from twisted.web.iweb import IRequest
 from twisted.web.resource import IResource
 
+from ahpd.calling import asked, called
 from ahpd.interfaces import Owned, Request, Response, RouteHandler, text_response
-from ahpd.interfaces.extensions import RAISED
 from ahpd.transports.http import Router, not_found
 
 log = Logger()
@@ -92,11 +92,11 @@ def _asked(plugin: str, handler: RouteHandler, served: _Served) -> Any:
 
 async def _answered(plugin: str, handler: RouteHandler, request: IRequest) -> Response:
     try:
-        answer = await handler(request_of(request))
-        _check_answer(answer)
+        answer: Response = await asked(handler, request_of(request))
+        called(_check_answer, answer)
     except CancelledError:
         raise
-    except RAISED:
+    except Exception:
         log.failure("plugin {plugin}: its route failed", plugin=plugin)
         return text_response(500, "the plugin that serves this failed")
     return answer

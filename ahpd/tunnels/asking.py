@@ -10,7 +10,8 @@ from twisted.internet.defer import CancelledError
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
-from ahpd.extensions.waiting import Background, Late, awaited, within
+from ahpd.calling import awaited
+from ahpd.extensions.waiting import Background, Late, within
 from ahpd.interfaces import Report, Tunnel, TunnelKind, TunnelReport
 from ahpd.schemas.striking import said, struck
 from ahpd.tunnels.live import Live, check_report

@@ -14,6 +14,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
+from ahpd.calling import called
 from ahpd.extensions.dropped import Report, logged
 from ahpd.extensions.operations import INPUT, OperationsOf
 from ahpd.extensions.rows import Rows
@@ -275,7 +276,7 @@ def _offers(kind: TunnelKind, operation: TunnelOperation, row: State) -> bool:
     if operation.offered is None:
         return True
     try:
-        answer: Any = operation.offered(deepcopy(row))
+        answer: Any = called(operation.offered, deepcopy(row))
         if isawaitable(answer):
             close = getattr(answer, "close", lambda: None)
             close()

@@ -1,11 +1,11 @@
 """The host's reading of its vault: what a name means is decided before the vault is asked."""
 
-from collections.abc import Awaitable, Callable
-from inspect import isawaitable
+from collections.abc import Callable
 from typing import Any
 
 from zope.interface import implementer
 
+from ahpd.calling import asked
 from ahpd.interfaces.vault import ISecrets, IVault, SecretFailure
 from ahpd.vault.names import parse, refusal
 from ahpd.vault.values import check_text
@@ -62,15 +62,10 @@ class Secrets:
 
 async def _asked(ask: Any, name: str, wanted: str) -> Any:
     try:
-        answer = ask()
-        return await _settled(answer) if isawaitable(answer) else answer
+        return await asked(ask)
     except SecretFailure:
         raise
     except Exception as error:
         kind = type(error).__name__
         # Neither its words nor its trace: a vault may put the secret in either.
         raise SecretFailure(f"{name} cannot be {wanted}: the vault failed ({kind})") from None
-
-
-async def _settled(answer: Awaitable[Any]) -> Any:
-    return await answer

@@ -16,6 +16,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
+from ahpd.calling import asked
 from ahpd.channels.store import ChannelStore
 from ahpd.interfaces import IChannelSource, IResources, IResourceWatcher
 from ahpd.protocol import State
@@ -140,7 +141,7 @@ class WatchChannels:
                 raise
             raise _not_found(channel) from error
         if self._stopped:
-            await watcher.release()
+            await asked(watcher.release)
             raise internal_error(f"This host is stopping: {channel}")
         watch = self._watches[channel] = _Watch(watcher)
         self._store.open(
@@ -180,7 +181,7 @@ class WatchChannels:
 
     async def _released(self, channel: str, watcher: IResourceWatcher) -> None:
         try:
-            await watcher.release()
+            await asked(watcher.release)
         except Exception:
             log.failure("{channel} could not be released", channel=channel)
 

@@ -94,7 +94,7 @@ TABLE = {
             await waiting
         """,
         {},
-        "its apply was cancelled",
+        "its apply failed: CancelledError (main.py:",
     ),
     "raises what cannot be put into words": (
         """

@@ -3,6 +3,7 @@
 import pytest
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import formatEvent, globalLogPublisher
+from twisted.python.failure import Failure
 from zope.interface import implementer, provider
 
 from ahpd.interfaces import (
@@ -308,8 +309,22 @@ def test_whatever_else_it_raises_is_told_in_safe_words(error):
 
 
 def test_what_is_cancelled_stays_cancelled():
+    class Waits(Whole):
+        async def read(self, uri, wanted):
+            await Deferred()
+
+    resources = Resources({"file": Waits()})
+    asking = Deferred.fromCoroutine(resources.ask("resourceRead", {"uri": "file:///a"}))
+    asking.cancel()
+    assert isinstance(asking.result, Failure)
+    assert asking.result.check(CancelledError)
+    asking.addErrback(lambda _: None)
+
+
+@pytest.mark.logs_failures
+def test_a_provider_that_cancels_itself_has_failed():
     resources = Resources({"file": Whole(CancelledError())})
-    with pytest.raises(CancelledError):
+    with pytest.raises(RpcError, match="log says why"):
         ask(resources, "resourceRead", uri="file:///a")
 
 
