@@ -59,6 +59,8 @@ class Route:
     admit: "Callable[[RequestHead], Response | None] | None" = None
     """Refuses a request by its head, before its body is read; None lets it in. Such a route is
     for programs: no page is told that it may ask."""
+    began: "Callable[[server.Request], object] | None" = None
+    """Told of each request that its resource is asked to serve."""
 
 
 class Router:
@@ -77,19 +79,23 @@ class Router:
         guard: Guard = Guard.HOST,
         methods: tuple[str, ...] = ("GET", "HEAD", "POST"),
         admit: Callable[[RequestHead], Response | None] | None = None,
+        began: "Callable[[server.Request], object] | None" = None,
     ) -> Callable[[], None]:
         """Serve `prefix` and what is under it; answers a callable that takes it back.
 
         By default a route is open to any caller that names this host, and checks its callers
-        itself: `admit` by the head of a request, before its body is read. Raises `ValueError`
-        for a prefix that is no path or is taken.
+        itself: `admit` by the head of a request, before its body is read. `began` is told of each
+        request that a resource serves. Raises `ValueError` for a prefix that is no path or is
+        taken.
         """
         key = prefix.encode().rstrip(b"/")
         if not prefix.startswith("/") or b"//" in key or b"?" in key or b"#" in key:
             raise ValueError(f"a route is a path that begins with one slash, found {prefix!r}")
         if key in self._routes:
             raise ValueError(f"the route {prefix!r} is taken")
-        route = Route(prefix=key, serve=serve, guard=guard, methods=methods, admit=admit)
+        route = Route(
+            prefix=key, serve=serve, guard=guard, methods=methods, admit=admit, began=began
+        )
         self._routes[key] = route
 
         def unregister() -> None:
@@ -218,6 +224,8 @@ class RouteSite(server.Site):
             return _Served(_gone, ())
         if not resource.IResource.providedBy(route.serve):
             return _Served(route.serve, route.methods)
+        if route.began is not None:
+            route.began(request)
         parts = [*(request.prepath or ()), *(request.postpath or ())]
         depth = route.prefix.count(b"/")
         request.prepath, request.postpath = parts[:depth], parts[depth:]
@@ -245,31 +253,31 @@ class _Served(resource.Resource):
         if self._methods and method not in self._methods:
             allowed = ", ".join(self._methods)
             words = f"the method is not allowed here; {allowed} are"
-            self._send(text_response(405, words, (("Allow", allowed),)), request)
+            send(text_response(405, words, (("Allow", allowed),)), request)
             return server.NOT_DONE_YET
         running = Deferred.fromCoroutine(_call(self._handler, request))
         request.notifyFinish().addErrback(lambda _: running.cancel())
-        running.addCallbacks(
-            self._send, self._failed, callbackArgs=(request,), errbackArgs=(request,)
-        )
+        running.addCallbacks(send, self._failed, callbackArgs=(request,), errbackArgs=(request,))
         return server.NOT_DONE_YET
 
     def _failed(self, failure: Failure, request: server.Request) -> None:
         if failure.check(CancelledError):
             return
         self._log.failure("serving {url} failed", failure=failure, url=redact(request.uri))
-        self._send(text_response(500, "this host failed to serve the request"), request)
+        send(text_response(500, "this host failed to serve the request"), request)
 
-    def _send(self, response: Response, request: server.Request) -> None:
-        if request.channel is None:  # the client left while the handler was at it
-            return
-        request.setResponseCode(response.status)
-        for name, value in response.headers:
-            request.responseHeaders.addRawHeader(name, value)
-        if response.status != HTTPStatus.NO_CONTENT:
-            request.setHeader(b"content-length", b"%d" % len(response.body))
-        request.write(response.body)
-        request.finish()
+
+def send(response: Response, request: server.Request) -> None:
+    """Answer a request of `twisted.web`'s, and be done with it."""
+    if request.channel is None:  # the client left while the handler was at it
+        return
+    request.setResponseCode(response.status)
+    for name, value in response.headers:
+        request.responseHeaders.addRawHeader(name, value)
+    if response.status != HTTPStatus.NO_CONTENT:
+        request.setHeader(b"content-length", b"%d" % len(response.body))
+    request.write(response.body)
+    request.finish()
 
 
 async def _call(handler: Handler, request: IRequest) -> Response:

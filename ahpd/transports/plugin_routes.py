@@ -17,7 +17,7 @@ from twisted.web.resource import IResource
 
 from ahpd.calling import asked, called
 from ahpd.interfaces import Owned, Request, Response, RouteHandler, text_response
-from ahpd.transports.http import Router, not_found
+from ahpd.transports.http import Router, not_found, send
 
 log = Logger()
 
@@ -25,6 +25,9 @@ PREFIX: Final = "/plugins"
 #: The statuses of a whole answer; what is below says that one is still to come.
 _FIRST_STATUS: Final = 200
 _LAST_STATUS: Final = 599
+_GOING: Final = text_response(503, "the plugin that serves this is on its way out")
+#: The headers that a resource which goes did not set.
+_OURS: Final = frozenset({b"server", b"connection"})
 
 
 @attrs.define(eq=False, repr=False)
@@ -34,6 +37,20 @@ class _Served:
     owned: Owned
     take_back: Any
     running: set["Deferred[Response]"] = attrs.field(factory=set)
+    requests: set[Any] = attrs.field(factory=set)
+    """Those its resource is at."""
+
+    def began(self, request: Any) -> None:
+        """A request its resource is asked to serve."""
+        self.requests.add(request)
+        request.notifyFinish().addBoth(lambda _: self.requests.discard(request))
+
+    def end(self) -> None:
+        """End what is under way, whatever its plugin makes of that."""
+        for running in tuple(self.running):
+            running.cancel()
+        for request in tuple(self.requests):
+            _cut_off(request)
 
 
 class PluginRoutes:
@@ -47,7 +64,7 @@ class PluginRoutes:
     def contributed(self, routes: Mapping[str, Owned]) -> None:
         """Serve `routes`, by the id of their plugins, and no others.
 
-        Requests a route that goes is at are answered 503.
+        Requests a route that goes is at are answered 503; one that was answered in part is cut off.
         """
         for plugin, served in tuple(self._served.items()):
             if routes.get(plugin) != served.owned:
@@ -60,14 +77,15 @@ class PluginRoutes:
         served = _Served(owned, lambda: None)
         handler = owned.value
         serve = handler if IResource.providedBy(handler) else _asked(plugin, handler, served)
-        served.take_back = self._router.register(f"{PREFIX}/{plugin}", serve, methods=())
+        served.take_back = self._router.register(
+            f"{PREFIX}/{plugin}", serve, methods=(), began=served.began
+        )
         self._served[plugin] = served
 
     def _take_back(self, plugin: str) -> None:
         served = self._served.pop(plugin)
         served.take_back()
-        for running in tuple(served.running):
-            running.cancel()
+        served.end()
 
 
 async def _nothing(request: IRequest) -> Response:
@@ -76,14 +94,17 @@ async def _nothing(request: IRequest) -> Response:
 
 def _asked(plugin: str, handler: RouteHandler, served: _Served) -> Any:
     async def serve(request: Any) -> Response:
-        running: Deferred[Response] = Deferred.fromCoroutine(_answered(plugin, handler, request))
+        working = Deferred.fromCoroutine(_answered(plugin, handler, request))
+        # Code that catches its cancellation keeps nobody waiting.
+        running: Deferred[Response] = Deferred(lambda _: working.cancel())
+        working.addBoth(lambda answer: None if running.called else running.callback(answer))
         served.running.add(running)
         gone = request.notifyFinish()
         gone.addErrback(lambda _: running.cancel())
         try:
             return await running
         except CancelledError:
-            return text_response(503, "the plugin that serves this is on its way out")
+            return _GOING
         finally:
             served.running.discard(running)
 
@@ -100,6 +121,18 @@ async def _answered(plugin: str, handler: RouteHandler, request: IRequest) -> Re
         log.failure("plugin {plugin}: its route failed", plugin=plugin)
         return text_response(500, "the plugin that serves this failed")
     return answer
+
+
+def _cut_off(request: Any) -> None:
+    """End a request whose resource goes: nobody else finishes it."""
+    if request.startedWriting:
+        request.loseConnection()
+        return
+    for name, _ in tuple(request.responseHeaders.getAllRawHeaders()):
+        if name.lower() not in _OURS:
+            request.responseHeaders.removeHeader(name)
+    request.cookies.clear()
+    send(_GOING, request)
 
 
 def _check_answer(answer: Any) -> None:

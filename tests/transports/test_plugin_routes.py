@@ -7,6 +7,7 @@ import pytest_twisted
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred
 from twisted.web.resource import Resource
+from twisted.web.server import NOT_DONE_YET
 
 from ahpd.interfaces import Owned, Response, json_response
 from ahpd.transports.plugin_routes import PluginRoutes
@@ -171,8 +172,9 @@ async def test_routes_come_and_go_while_the_host_listens(routed, kit):
     assert status(await host.answer(kit.request(b"/plugins/webhooks/x"))) == 404
 
 
+@pytest.mark.parametrize("stubborn", [False, True])
 @pytest_twisted.ensureDeferred
-async def test_a_request_whose_plugin_goes_is_answered(routed, kit):
+async def test_a_request_whose_plugin_goes_is_answered(routed, kit, stubborn):
     begun, ended = Deferred(), []
 
     async def waiting(request):
@@ -181,6 +183,8 @@ async def test_a_request_whose_plugin_goes_is_answered(routed, kit):
             await Deferred()
         finally:
             ended.append(True)
+            if stubborn:
+                await Deferred()
 
     host, routes = await routed(slow=waiting)
     client = await host.raw(kit.request(b"/plugins/slow/x"))
@@ -188,6 +192,55 @@ async def test_a_request_whose_plugin_goes_is_answered(routed, kit):
     routes.contributed({})
     assert status(await client.all()) == 503
     assert ended == [True]
+
+
+class Later(Resource):
+    """It answers later; `begins` is what it says at once of a request."""
+
+    isLeaf = True
+
+    def __init__(self, begins):
+        super().__init__()
+        self.begins = begins
+        self.begun = Deferred()
+
+    def render_GET(self, request):
+        self.begins(request)
+        reactor.callLater(0, self.begun.callback, None)
+        return NOT_DONE_YET
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_request_a_resource_is_at_when_its_plugin_goes_is_answered(routed, kit):
+    later = Later(lambda request: request.setHeader(b"content-length", b"7"))
+    host, routes = await routed(pages=later)
+    client = await host.raw(kit.request(b"/plugins/pages/x"))
+    await later.begun
+    routes.contributed({})
+    answer = await client.all()
+    assert status(answer) == 503
+    assert body(answer) == b"the plugin that serves this is on its way out\n"
+
+
+@pytest_twisted.ensureDeferred
+async def test_an_answer_a_resource_is_at_when_its_plugin_goes_is_cut_off(routed, kit):
+    later = Later(lambda request: request.write(b"a part"))
+    host, routes = await routed(pages=later)
+    client = await host.raw(kit.request(b"/plugins/pages/x"))
+    await later.begun
+    routes.contributed({})
+    answer = await client.all()
+    assert b"a part" in answer
+    assert not answer.endswith(b"0\r\n\r\n")
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_resource_that_has_answered_is_left_alone_when_its_plugin_goes(routed, kit):
+    later = Later(lambda request: (request.write(b"all"), request.finish()))
+    host, routes = await routed(pages=later)
+    assert b"all" in await host.answer(kit.request(b"/plugins/pages/x"))
+    routes.contributed({})
+    assert status(await host.answer(kit.request(b"/plugins/pages/x"))) == 404
 
 
 @pytest_twisted.ensureDeferred
