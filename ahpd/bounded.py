@@ -4,7 +4,7 @@ Cancelling is not enough, because code may catch the cancellation and wait on. S
 here goes on at the bound, whatever the call does then.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from twisted.internet.defer import Deferred, maybeDeferred
@@ -16,7 +16,15 @@ log = Logger()
 
 
 class Overdue(Exception):
-    """It took longer than it may. It was cancelled, and nobody waits for it."""
+    """It took longer than it may. It was cancelled, and nobody waits for it.
+
+    `waits_at` are the lines it waited at, from the outermost coroutine inwards: each a function,
+    a file and a number (`ahpd.whose_code`).
+    """
+
+    def __init__(self, words: str, waits_at: Sequence[tuple[str, str, int]] = ()) -> None:
+        super().__init__(words)
+        self.waits_at = waits_at
 
 
 def bounded(call: Callable[[], Any], seconds: float, clock: IReactorTime) -> "Deferred[Any]":
@@ -25,7 +33,8 @@ def bounded(call: Callable[[], Any], seconds: float, clock: IReactorTime) -> "De
     What it raises is what this fails with, `SystemExit` and its like included: a plugin ends no
     daemon. Cancelling this cancels the call.
     """
-    working = maybeDeferred(_called, call)
+    answers: list[Any] = []
+    working = maybeDeferred(_called, call, answers.append)
     if working.called and not working.paused:  # it did not have to be awaited
         return working
     waiting: Deferred[Any] = Deferred(lambda _: working.cancel())
@@ -34,8 +43,9 @@ def bounded(call: Callable[[], Any], seconds: float, clock: IReactorTime) -> "De
     def over() -> None:
         nonlocal late
         late = True
+        waits_at = tuple(_waits_at(answers))  # before it is cancelled, and waits no more
         working.cancel()
-        waiting.errback(Overdue(f"it took longer than {seconds:g} s"))
+        waiting.errback(Overdue(f"it took longer than {seconds:g} s", waits_at))
 
     timer = clock.callLater(seconds, over)
 
@@ -55,11 +65,20 @@ def bounded(call: Callable[[], Any], seconds: float, clock: IReactorTime) -> "De
     return waiting
 
 
-def _called(call: Callable[[], Any]) -> Any:
+def _called(call: Callable[[], Any], answered: Callable[[Any], None]) -> Any:
     answer = call()
     if isinstance(answer, Awaitable) and not isinstance(answer, Deferred):
+        answered(answer)
         return Deferred.fromCoroutine(_awaited(answer))
     return answer
+
+
+def _waits_at(answers: Iterable[Any]) -> Iterator[tuple[str, str, int]]:
+    for answer in answers:
+        inner = answer
+        while (frame := getattr(inner, "cr_frame", None)) is not None:
+            yield frame.f_code.co_name, frame.f_code.co_filename, frame.f_lineno
+            inner = inner.cr_await
 
 
 async def _awaited(answer: Awaitable[Any]) -> Any:

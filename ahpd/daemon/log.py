@@ -8,7 +8,7 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any, Final, cast
@@ -26,12 +26,11 @@ from twisted.logger import (
 from twisted.python.failure import Failure
 
 from ahpd.unspoken import struck
+from ahpd.whose_code import place_words
 
 ROTATE_BYTES: Final = 5 * 1024 * 1024
 KEPT_FILES: Final = 4
 _TOKEN_IN_URL: Final = re.compile(r"([?&]tkn=)[^&\s\"'#]+")
-#: This program's own code.
-_OURS: Final = Path(__file__).parents[1]
 #: The longest line, in characters: much of what is logged is a stranger's to choose.
 _LONGEST: Final = 4096
 
@@ -45,28 +44,7 @@ def redact(text: str, secrets: Iterable[str]) -> str:
 def failure_words(failure: Failure) -> str:
     """What failed and where, on one line."""
     words = f"{failure.type.__name__}: {failure.getErrorMessage()}" if failure.type else "failure"
-    frames = failure.frames
-    if frames:
-        function, file, line = _telling(frames)[:3]
-        words += f" (in {function}, {Path(file).name}:{line})"
-    return words
-
-
-def _telling(frames: Sequence[Sequence[Any]]) -> Sequence[Any]:
-    """The frame to look at: the last one, or where that is one of ours, the last of a plugin's.
-
-    What a plugin hands us that cannot be taken fails in here, and the mistake is there.
-    """
-    if Path(frames[-1][1]).is_relative_to(_OURS):
-        theirs = [frame for frame in frames if not _installed(frame[1])]
-        frames = theirs or frames
-    return frames[-1]
-
-
-def _installed(file: str) -> bool:
-    """Whether a file is this program's, or came with the interpreter or its environment."""
-    places = (_OURS, sys.prefix, sys.base_prefix)
-    return file.startswith("<") or any(Path(file).is_relative_to(place) for place in places)
+    return words + place_words(failure.frames)
 
 
 def format_line(event: LogEvent, secrets: Iterable[str] = ()) -> str:

@@ -21,6 +21,7 @@ from zope.interface import implementer
 from ahpd.bounded import Overdue, bounded
 from ahpd.calling import awaited
 from ahpd.interfaces import EVENTS, IEvents
+from ahpd.whose_code import place_words
 
 log = Logger()
 
@@ -147,13 +148,14 @@ class Events(Service):
         _HEARS_LOG.set(said.event == "log")
         try:
             await awaited(bounded(lambda: listener.call(said.payload), PATIENCE, self._clock))
-        except Overdue:
+        except Overdue as late:
             log.error(
                 "plugin {plugin}: its listener of {event} took longer than {bound:g} s and is left "
-                "behind",
+                "behind{place}",
                 plugin=listener.plugin,
                 event=said.event,
                 bound=PATIENCE,
+                place=place_words(late.waits_at),
             )
         except Exception:
             log.failure(

@@ -34,7 +34,7 @@ from ahpd.plugins.modules import Imported, import_plugin, purge
 from ahpd.plugins.named import Named
 from ahpd.plugins.option_references import references_in
 from ahpd.plugins.options import ready_options, resolved_options
-from ahpd.plugins.own_frames import raised_in
+from ahpd.plugins.own_frames import inside_of, last_in, raised_in
 from ahpd.plugins.registering import Checks, Registrar
 from ahpd.plugins.running import RunningPlugin
 from ahpd.plugins.shown import Shown
@@ -44,6 +44,7 @@ from ahpd.plugins.texts import Texts, read_catalogs
 from ahpd.protocol.read_only import read_only
 from ahpd.schemas import secrets_in
 from ahpd.unspoken import Unspoken
+from ahpd.whose_code import disown, own
 
 log = Logger(namespace="ahpd.plugin")
 
@@ -126,6 +127,7 @@ class Loader:
         imported: Imported | None = None
         modules: Collection[str] = ()
         self._stalls.begin(found)
+        own(inside_of(found), found.id, found.folder)
         try:
             self._warn(found)
             imported = import_plugin(found)
@@ -143,7 +145,7 @@ class Loader:
         if imported is not None:
             modules = self._purged(imported)
         await self._end_left_behind(found.id, modules)
-        self._stalls.end(found)
+        self._ended(found)
         raise Skipped(cleared(why, self.unspoken(named)), found.id, found=found)
 
     def unspoken(self, named: Named) -> list[str]:
@@ -199,8 +201,9 @@ class Loader:
         )
         try:
             await awaited(bounded(lambda: imported.apply(host, options), APPLY_BOUND, self.clock))
-        except Overdue:
+        except Overdue as late:
             why = f"its apply did not return within {APPLY_BOUND:g} s"
+            why += last_in(late.waits_at, found)
         except CancelledError:
             why = "its apply was cancelled"
         except PluginError as error:
@@ -239,7 +242,11 @@ class Loader:
         modules = self._purged(plugin.imported)
         plugin.imported = None
         await self._end_left_behind(plugin.id, modules)
-        self._stalls.end(plugin.found)
+        self._ended(plugin.found)
+
+    def _ended(self, found: Found) -> None:
+        self._stalls.end(found)
+        disown(inside_of(found), found.id, found.folder)
 
     def _purged(self, imported: Imported) -> Collection[str]:
         self._standing = [one for one in self._standing if one is not imported]

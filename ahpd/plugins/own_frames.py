@@ -6,18 +6,24 @@ the last line of the plugin's own that ran says what to look at.
 
 from collections.abc import Iterable
 from pathlib import Path
-from traceback import walk_stack, walk_tb
+from traceback import walk_stack
 from types import FrameType
 
 from ahpd.plugins.found import Found
+from ahpd.whose_code import Line, lines_of
 
 
 def raised_in(error: BaseException, found: Found) -> str:
     """` (notebook.py:41)`: the last line of a plugin that `error` came through, relative to its
     folder; empty where it came through none of it, as with what cannot be compiled."""
+    return last_in(lines_of(error), found)
+
+
+def last_in(lines: Iterable[Line], found: Found) -> str:
+    """` (notebook.py:41)`: the last of `lines` that is a plugin's; empty where none is."""
     place = ""
-    for frame, line in walk_tb(error.__traceback__):
-        place = _place(frame, line, found) or place
+    for _, file, number in lines:
+        place = _place(file, number, found) or place
     return f" ({place})" if place else ""
 
 
@@ -28,14 +34,20 @@ def running_in(frame: FrameType, plugins: Iterable[Found]) -> tuple[Found, str] 
     """
     for caller, line in walk_stack(frame):
         for found in plugins:
-            if place := _place(caller, line, found):
+            if place := _place(caller.f_code.co_filename, line, found):
                 return found, place
     return None
 
 
-def _place(frame: FrameType, line: int, found: Found) -> str:
+def inside_of(found: Found) -> Path:
+    """What a plugin's own code lies in: its folder, or its one file."""
     # What lies beside a module without a package is everybody's.
     alone = found.kind != "standalone" and "." not in found.module
-    inside = found.file if alone and found.file.name != "__init__.py" else found.folder
-    file = Path(frame.f_code.co_filename)
-    return f"{file.relative_to(found.folder)}:{line}" if file.is_relative_to(inside) else ""
+    return found.file if alone and found.file.name != "__init__.py" else found.folder
+
+
+def _place(file: str, line: int, found: Found) -> str:
+    path = Path(file)
+    return (
+        f"{path.relative_to(found.folder)}:{line}" if path.is_relative_to(inside_of(found)) else ""
+    )

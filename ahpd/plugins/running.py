@@ -18,6 +18,7 @@ from ahpd.bounded import Overdue, bounded, words_of
 from ahpd.calling import awaited
 from ahpd.config.plugins import PluginEntry
 from ahpd.events.bus import Events, Listener
+from ahpd.whose_code import place_words
 
 if TYPE_CHECKING:
     from ahpd.plugins.contribution import Contribution
@@ -106,12 +107,13 @@ class RunningPlugin:
     async def _bounded(self, what: str, call: Callable[[], Any]) -> None:
         try:
             await awaited(bounded(call, CLOSE_BOUND, self._clock))
-        except Overdue:
+        except Overdue as late:
             log.error(
-                "plugin {plugin}: {what} was not down after {bound:g} s and is left behind",
+                "plugin {plugin}: {what} was not down after {bound:g} s and is left behind{place}",
                 plugin=self.id,
                 what=what,
                 bound=CLOSE_BOUND,
+                place=place_words(late.waits_at),
             )
         except Exception:
             log.failure("plugin {plugin}: {what} failed to close", plugin=self.id, what=what)

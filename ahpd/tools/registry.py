@@ -5,8 +5,6 @@ Sources: PLUGINS.txt, "What a tool says about itself"; AHP.txt, `session/serverT
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from pathlib import Path
-from traceback import walk_tb
 from typing import Any, Final
 
 from twisted.internet.defer import CancelledError
@@ -30,6 +28,7 @@ from ahpd.protocol.shapes.tools import ToolDefinition
 from ahpd.tools.answers import bounded, failed, succeeded
 from ahpd.tools.arguments import WrongArguments, checked
 from ahpd.tools.running import Calls
+from ahpd.whose_code import lines_of, place_words
 
 log = Logger()
 
@@ -271,14 +270,5 @@ def _log(name: Any, context: ToolCallContext, broken: Exception) -> None:
         chat=context.chat,
         kind=type(broken).__name__,
         error=words,
-        place=_place(broken),
+        place=place_words(lines_of(broken)),
     )
-
-
-def _place(broken: Exception) -> str:
-    """` (in look, plugin.py:41)`: where it was raised; empty of one that never was."""
-    place = ""
-    for frame, line in walk_tb(broken.__traceback__):
-        code = frame.f_code
-        place = f" (in {code.co_name}, {Path(code.co_filename).name}:{line})"
-    return place

@@ -298,6 +298,44 @@ def test_what_is_wrong_is_said_with_its_place_wherever_a_person_looks(command):
     assert command.run("plugin", "list", status=0).stdout.endswith("(hook)\n")
 
 
+BREAKS = """
+import asyncio
+import json
+
+def apply(host, options):
+    async def sleeps(event, context):
+        await asyncio.sleep(1)
+
+    def reads(event, context):
+        json.loads("x")
+
+    async def keeps(event, context):
+        await host.records("things").put({"id": "no id"})
+
+    def ticks():
+        raise KeyError("tick")
+
+    for listener in (sleeps, reads, keeps):
+        host.on("listening", listener)
+    host.reactor.callLater(0, ticks)
+"""
+
+
+def test_what_a_plugin_does_wrong_later_is_at_its_own_line_in_the_log(command):
+    folder = standalone(command, "hook", BREAKS)
+    command.write(f"plugins: [{folder}]\n")
+    listening(command)
+    log = command.state / "daemon.log"
+    until(lambda: log.read_text().count(" of the plugin hook)") == 4)
+    for words in (
+        "no running event loop (in sleeps, main.py:7 of the plugin hook)",
+        "(char 0) (in reads, main.py:10 of the plugin hook)",
+        "(in keeps, main.py:13 of the plugin hook)",
+        "KeyError: 'tick' (in ticks, main.py:16 of the plugin hook)",
+    ):
+        assert words in log.read_text()
+
+
 def test_a_manifest_that_cannot_be_read_takes_nothing_down(command):
     folder = standalone(command, "hook", ROUTE.format(version="one"))
     command.write(f"plugins: [{folder}]\n")

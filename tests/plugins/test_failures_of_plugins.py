@@ -242,7 +242,7 @@ def test_an_apply_that_never_returns_and_is_not_cancelled_either_is_left_behind(
     assert list(side.plugins.running_plugins) == ["good"]
     assert diary == ["cancelled"]
     assert side.announced().skipped == (
-        f"plugin never skipped: its apply did not return within {APPLY_BOUND:g} s",
+        f"plugin never skipped: its apply did not return within {APPLY_BOUND:g} s (main.py:9)",
     )
     stopped = host.stopService()
     settled(clock)
