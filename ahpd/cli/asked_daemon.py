@@ -77,15 +77,26 @@ async def _asked(client: Client, method: str, params: dict[str, Any]) -> dict[st
 
 
 def plugin_rows(held: Record) -> list[dict[str, Any]] | None:
-    """What the daemon says of each plugin (`x-ahpd-plugins`); None where it cannot be asked."""
+    """What the daemon says of each plugin (`x-ahpd-plugins`); None where it cannot be asked.
 
-    async def asked(client: Client) -> list[dict[str, Any]]:
-        await client.subscribe(_PLUGINS)
-        rows: list[dict[str, Any]] = client.plain_state(_PLUGINS)["rows"]
-        return rows
-
-    answer = _talked(held, asked, _ROWS_SECONDS)
+    Runs the reactor, so once a process.
+    """
+    answer = _talked(held, _rows, _ROWS_SECONDS)
     return answer if isinstance(answer, list) else None
+
+
+async def plugin_rows_over(reactor: Any, held: Record) -> list[dict[str, Any]] | None:
+    """The same, in a reactor that runs."""
+    try:
+        return await _talk(reactor, held, _rows, _ROWS_SECONDS)
+    except Exception:
+        return None
+
+
+async def _rows(client: Client) -> list[dict[str, Any]]:
+    await client.subscribe(_PLUGINS)
+    rows: list[dict[str, Any]] = client.plain_state(_PLUGINS)["rows"]
+    return rows
 
 
 def _talked(held: Record, ask: Callable[[Client], Awaitable[list[Any]]], seconds: float) -> Any:
@@ -93,25 +104,10 @@ def _talked(held: Record, ask: Callable[[Client], Awaitable[list[Any]]], seconds
     from twisted.internet import reactor as running
 
     reactor: Any = running
-    token = configuration(held.launch).settings()[0].connection_token
     outcome: list[Any] = []
 
-    async def talk() -> list[Any]:
-        client = Client(
-            f"ahpd-plugin-{secrets.token_hex(8)}",
-            reactor,
-            info={"name": "ahpd plugin"},
-            timeout=seconds,
-        )
-        await connect(reactor, held.url, client, token=token)
-        await client.initialize()
-        try:
-            return await ask(client)
-        finally:
-            client.close()
-
     def start() -> None:
-        talking = defer.Deferred.fromCoroutine(talk())
+        talking = defer.Deferred.fromCoroutine(_talk(reactor, held, ask, seconds))
         talking.addBoth(outcome.append)
         talking.addBoth(lambda _: stop())
 
@@ -124,6 +120,27 @@ def _talked(held: Record, ask: Callable[[Client], Awaitable[list[Any]]], seconds
     if not outcome:
         raise click.Abort
     return outcome[0]
+
+
+async def _talk(
+    reactor: Any,
+    held: Record,
+    ask: Callable[[Client], Awaitable[list[Any]]],
+    seconds: float,
+) -> list[Any]:
+    token = configuration(held.launch).settings()[0].connection_token
+    client = Client(
+        f"ahpd-plugin-{secrets.token_hex(8)}",
+        reactor,
+        info={"name": "ahpd plugin"},
+        timeout=seconds,
+    )
+    await connect(reactor, held.url, client, token=token)
+    await client.initialize()
+    try:
+        return await ask(client)
+    finally:
+        client.close()
 
 
 def _answer(result: Any, held: Record) -> list[Any]:

@@ -3,9 +3,9 @@
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -20,11 +20,14 @@ from ahpd.config.records import WrittenRecord
 from ahpd.config.settings import Settings
 from ahpd.daemon import background
 from ahpd.daemon.background import Found
-from ahpd.daemon.record import Launch
+from ahpd.daemon.record import Launch, Record
 from ahpd.daemon.words import failure_words
 from ahpd.interfaces.agents import Finding
 from ahpd.interfaces.engines import RecordFailure
 from ahpd.records.engines import Engines
+
+if TYPE_CHECKING:
+    from ahpd.records.opening import PortsFor
 
 _STYLES: Final = {OK: "green", WARNING: "yellow", PROBLEM: "red"}
 _LEVEL_WIDTH: Final = 9
@@ -44,7 +47,8 @@ def doctor(context: click.Context) -> int:
     The exit status is 0 when nothing is wrong and 1 when something is.
     """
     found = background.find(state_directory(os.environ))
-    checks = examine(_asked(context, found), found)
+    asked, held = _asked(context, found)
+    checks = examine(asked, found, held)
     count = {level: sum(each.level == level for each in checks) for level in _STYLES}
     answer(
         context,
@@ -59,14 +63,19 @@ def doctor(context: click.Context) -> int:
     return EXIT_FAILED if count[PROBLEM] else 0
 
 
-def _asked(context: click.Context, found: Found) -> Launch:
+def _asked(context: click.Context, found: Found) -> tuple[Launch, Record | None]:
+    """The start that is looked at, and the daemon that was started so and can be asked."""
+    from ahpd.cli.plugins_here import daemon
+
     given = launch(context)
-    if not given.flags and given.config_file is None and found.running and found.record is not None:
-        return found.record.launch
-    return given
+    if given.flags:
+        return given, None
+    running = found.record if found.running and given.config_file is None else None
+    held = running or daemon(context)
+    return (given, None) if held is None else (held.launch, held if held.url else None)
 
 
-def examine(asked: Launch, found: Found) -> Sequence[Checked]:
+def examine(asked: Launch, found: Found, held: Record | None = None) -> Sequence[Checked]:
     """Everything that is looked at for a host that is started so."""
     try:
         read = configuration(asked)
@@ -85,9 +94,17 @@ def examine(asked: Launch, found: Found) -> Sequence[Checked]:
         *_managed(read),
     ]
     from ahpd.cli.examined_plugins import checks_of, engines_of, plugins_of
+    from ahpd.records.demo import BUILT_IN
 
     plugins = plugins_of(read, Path(asked.directory))
-    return [*checks, *checks_of(plugins), *_agents(read, engines_of(plugins))]
+    engines, theirs = Engines(BUILT_IN), engines_of(plugins)
+    theirs = {name: plugin for name, plugin in theirs.items() if name not in engines.names()}
+    told, findings = _told_and_found(read, engines, theirs, held if plugins else None)
+    return [
+        *checks,
+        *checks_of(plugins, told, read, os.environ),
+        *_agents(read, engines, theirs, findings),
+    ]
 
 
 def _managed(read: Configuration) -> Iterator[Checked]:
@@ -105,21 +122,18 @@ def _managed(read: Configuration) -> Iterator[Checked]:
         yield examined.host("rules", OK, f"managed rules can be read, and are {read.get(names[1])}")
 
 
-def _agents(read: Configuration, of_plugins: Mapping[str, str]) -> Iterator[Checked]:
-    from ahpd.records.demo import BUILT_IN
-
-    engines = Engines(BUILT_IN)
+def _agents(
+    read: Configuration,
+    engines: Engines,
+    theirs: Mapping[str, str],
+    findings: Iterable[Checked],
+) -> Iterator[Checked]:
     yield from _engines(engines)
     records: tuple[WrittenRecord, ...] = read.get("agents")
-    theirs = {*of_plugins} - {*engines.names()}
-    here = [record for record in records if record.engine not in theirs]
-    if any(record.mode != "disabled" for record in here):
-        yield from _records(read, engines, here)
+    yield from findings
     for record in records:
         if record.engine in theirs and record.mode != "disabled":
-            words = (
-                f"its engine is of the plugin {of_plugins[record.engine]}, which is not run here"
-            )
+            words = f"its engine is of the plugin {theirs[record.engine]}, which is not run here"
             yield Checked(subject=record.id, about="engine", level=OK, words=words)
     yield from (
         Checked(subject=record.id, about="record", level=OK, words="disabled: it is not looked at")
@@ -145,9 +159,19 @@ def _engines(engines: Engines) -> Iterator[Checked]:
     yield examined.host("engines", OK, ", ".join(works))
 
 
-def _records(
-    read: Configuration, engines: Engines, records: Sequence[WrittenRecord]
-) -> Iterator[Checked]:
+def _told_and_found(
+    read: Configuration, engines: Engines, theirs: Mapping[str, str], held: Record | None
+) -> tuple[list[dict[str, Any]] | None, Sequence[Checked]]:
+    """What the daemon says of its plugins, None where there is none to ask, and what the checks
+    of agents find: one run of the reactor for both, because a process has one."""
+    records = [record for record in read.get("agents") if record.engine not in theirs]
+    if not any(record.mode != "disabled" for record in records):
+        if held is None:
+            return None, ()
+        from ahpd.cli.asked_daemon import plugin_rows
+
+        return plugin_rows(held), ()
+    from ahpd.cli.asked_daemon import plugin_rows_over
     from ahpd.cli.once import run_with_ports
     from ahpd.records.checking import Checker
     from ahpd.vault import FileVault, Secrets
@@ -158,15 +182,14 @@ def _records(
     secrets = Secrets(FileVault(read.directory / "vault.json", here))
     names = ("agents", "engines", "data_directory", "sessions", "paths", "connection_token")
     settings = Settings(**{name: read.get(name) for name in names})
-    found = run_with_ports(
-        settings,
-        os.environ,
-        lambda reactor, ports_for: Checker(
-            engines, settings.engines, ports_for, reactor, secrets=secrets
-        ).check_all(tuple(records)),
-    )
-    for record, findings in found:
-        yield from (_checked(record, finding) for finding in findings)
+
+    async def work(reactor: Any, ports_for: "PortsFor") -> Any:
+        told = None if held is None else await plugin_rows_over(reactor, held)
+        checker = Checker(engines, settings.engines, ports_for, reactor, secrets=secrets)
+        return told, await checker.check_all(tuple(records))
+
+    told, found = run_with_ports(settings, os.environ, work)
+    return told, [_checked(record, finding) for record, each in found for finding in each]
 
 
 def _checked(record: WrittenRecord, finding: Finding) -> Checked:

@@ -17,17 +17,27 @@ class Seen:
     loaded: bool | None = None
     """Whether the daemon that runs has loaded it; None where none runs, or none answered."""
     problem: str | None = None
-    """What the daemon says is wrong with it."""
+    """What the daemon says is wrong with it, or that it waits for something."""
+    waits_for: str | None = None
+    """The command that has the daemon do what the configuration says, where nothing is wrong."""
+
+    @property
+    def differs(self) -> bool:
+        """Whether the daemon that runs has made something else of it than the configuration says."""
+        return self.loaded not in (None, self.listed.entry.enabled)
 
     @property
     def line(self) -> str:
         """The line of the listing."""
-        if self.loaded is not False or self.listed.problem is not None:
+        if not self.differs or self.listed.problem is not None:
             return self.listed.line
-        if self.problem is not None:
-            return f"{self.listed.line}: not loaded: {self.problem}"
-        # Turned off it is not loaded, which is right.
-        return self.listed.line + (": not loaded" if self.listed.entry.enabled else "")
+        command = f": {self.waits_for}" if self.waits_for is not None else ""
+        return f"{self.listed.line}: {self.difference}{command}"
+
+    @property
+    def difference(self) -> str:
+        """`not loaded: it waits for the daemon's next start`."""
+        return f"{'still loaded' if self.loaded else 'not loaded'}: {self.problem}"
 
     def row(self) -> dict[str, Any]:
         """What `--json` answers of it."""
@@ -52,14 +62,24 @@ def seen(rows: Sequence[Listed], told: Sequence[Mapping[str, Any]] | None) -> li
     if told is None:
         return [Seen(listed=row) for row in rows]
     by_source = {row["spec"]: row for row in told}
-    return [_seen(row, by_source.get(row.entry.source, {})) for row in rows]
+    return [_seen(row, by_source.get(row.entry.source)) for row in rows]
 
 
-def _seen(row: Listed, told: Mapping[str, Any]) -> Seen:
-    problem = told.get("problem")
+def _seen(row: Listed, told: Mapping[str, Any] | None) -> Seen:
+    said = told or {}
+    loaded, problem, enabled = bool(said.get("loaded")), said.get("problem"), row.entry.enabled
     if problem is not None:  # the line names it already
         problem = problem.removeprefix(f"plugin {row.id} skipped: ")
-    return Seen(listed=row, loaded=bool(told.get("loaded")), problem=problem)
+    if problem is not None or loaded == enabled:
+        return Seen(listed=row, loaded=loaded, problem=problem)
+    if told is not None and (told["state"] != "disabled") == enabled:
+        waits_for, problem = "ahpd restart", "it waits for the daemon's next start"
+    else:
+        waits_for, problem = (
+            "ahpd plugin apply",
+            "the daemon has not read the file since it changed",
+        )
+    return Seen(listed=row, loaded=loaded, problem=problem, waits_for=waits_for)
 
 
 def option_lines(shown: Mapping[str, Any], schema: Mapping[str, Any] | None) -> list[str]:

@@ -102,7 +102,7 @@ async def resolved(
         if reference.at_use:
             value: Any = read_only(reference.value)
         else:
-            value = await _read(reference, plugin, secrets, environ)
+            value = await read_reference(reference, plugin, secrets, environ)
             if read is not None:
                 read.append(value)
         _put(copy, reference.path, value)
@@ -143,9 +143,10 @@ def of_a_record(name: str) -> str | None:
     return f" names {name}, which is kept for a record: no option reads it"
 
 
-async def _read(
+async def read_reference(
     reference: OptionReference, plugin: str, secrets: ISecrets, environ: Mapping[str, str]
 ) -> str:
+    """What an option names. Raises `Skipped`, naming the option and what it names."""
     kind, name = next(iter(reference.value.items()))
     at = f"plugins.{plugin}.options.{reference.words}"
     if kind != _VAULT:
