@@ -143,11 +143,13 @@ class IViewHandle(Interface):
     """Shows a page of state for one plugin, connector or agent.
 
     A view is a small A2UI surface, `{root, components, dataModel?}`: `components` is an object of
-    them by their ids, `root` the id of the first, and each is `{"component": KIND, ...}`, of the
-    kinds in `ahpd/views/kinds.py` (`Text`, `Column`, `Row`, `List`, `Button`, `KeyValue` ...).
-    `{"path": "/count"}` in place of a value reads it from `dataModel`. `surface` is `main`, the
-    only one there is. A refused call is logged and raises `ValueError` naming the rule; what was
-    shown stays.
+    them by their ids, `root` the id of the first, and each is `{"id": ID, "component": KIND, ...}`
+    with the id it stands under. docs/plugins.md ("A view") has the kinds and their fields, which
+    are those of `ahpd/views/kinds.py`. `{"path": "/count"}` in place of a value reads it from
+    `dataModel`; `"children": {"path": "/items", "componentId": "row"}` draws `row` once for each
+    item of a list; a Button has `"action": {"event": {"name": "x-acme/take", "context": {...}}}`.
+    `surface` is `main`, the only one there is. A refused call is logged and raises `ValueError`
+    naming the rule; what was shown stays.
     """
 
     def show_view(view: State, surface: str = "main") -> None:

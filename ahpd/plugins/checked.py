@@ -195,7 +195,8 @@ def check_grants(subject: Any, title: Any, operations: Any, description: Any) ->
     for name in operations:
         if name in _GROUPS:
             raise PluginError(
-                f"the grants of {subject}: {name} is a group of operations, and none itself"
+                f"the grants of {subject}: {name} is a group of operations, and none itself: leave "
+                f"it out, {subject}:{name} is asked for without it"
             )
         if not isinstance(name, str) or _OPERATION.fullmatch(name) is None:
             raise PluginError(f"the grants of {subject}: {name!r} is no operation")

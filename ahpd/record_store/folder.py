@@ -211,7 +211,7 @@ class Folder:
 
     def _understood(self, stem: str, fields: State) -> State:
         if "id" not in fields:
-            raise ValueError("it has no id")
+            raise ValueError(f"it has no id: one is written as id: {stem}, as its file is named")
         if fields["id"] != stem:
             raise ValueError("its id is not its file's name")
         return checked(fields, self.options)

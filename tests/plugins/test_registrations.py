@@ -422,7 +422,7 @@ REFUSED = {
     ),
     "a group as an operation": (
         lambda on: on.register_grants("notes", "Notes", ["read"]),
-        "read is a group of operations",
+        "read is a group of operations, and none itself: leave it out, notes:read is asked for without",
     ),
     "every operation": (lambda on: on.register_grants("notes", "Notes", ["*"]), "is a group"),
     "a text as operations": (

@@ -1,5 +1,6 @@
 """The plugin of docs/plugins.md: taken from the page, installed, and each thing of it used."""
 
+import importlib.util
 import re
 import subprocess
 import sys
@@ -10,8 +11,10 @@ import yaml
 from pytest_twisted import ensureDeferred
 
 from ahpd.protocol.uris import ROOT
+from ahpd.testing import RecordingPluginHost
 from ahpd.testing.daemon import PATIENCE, Daemon
 from ahpd.testing.plugin_daemon import CallerChat, ask, install_plugin, tool_caller
+from ahpd.views.kinds import KINDS
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "plugins.md"
 _EXAMPLE = re.compile(r"<!-- example: (\S+) -->\n```\w+\n(.*?)```", re.DOTALL)
@@ -35,6 +38,71 @@ def source(examples, tmp_path_factory):
     for name, text in examples.items():
         (folder / name).write_text(text)
     return folder
+
+
+def page_module(name, folder):
+    """The plugin of one module that the page has under `name`, imported from a folder."""
+    shown = re.search(
+        rf"<!-- view example: {name} -->\n```python\n(.*?)```", PAGE.read_text(), re.DOTALL
+    )
+    file = folder / name
+    file.write_text(shown[1])
+    (folder / "plugin.yaml").write_text(f"id: {file.stem}\nmain: ./{name}\n")
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@ensureDeferred
+async def test_the_view_on_the_page_is_shown_and_its_button_works(tmp_path):
+    host = RecordingPluginHost(page_module("shelf.py", tmp_path), "shelf")
+    await host.apply()
+    await host.listening()
+    assert not host.problems
+    assert host.view["dataModel"] == {"count": 2, "things": [{"name": "milk"}, {"name": "bread"}]}
+    event = host.view["components"]["take"]["action"]["event"]
+    assert event["context"] == {"name": {"path": "name"}}
+    await host.call(event["name"], {"name": "milk"})
+    assert host.view["dataModel"] == {"count": 1, "things": [{"name": "bread"}]}
+
+
+EXAMPLES = ("webhook", "notes", "canvas", "heartbeat")
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_examples_readme_installs_it_from_where_it_is(name):
+    repository = PAGE.parent.parent
+    text = (repository / "plugins" / name / "README.md").read_text()
+    (source,) = re.findall(r"^\$ ahpd plugin install (\S+)", text, re.MULTILINE)
+    assert (repository / source / "pyproject.toml").is_file()
+    for script in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+        compile(script, f"{name}/README.md", "exec")
+
+
+def fields_on_the_page():
+    """What the page's table says of each kind: its fields, those that must be there, what is below."""
+    _, _, table = PAGE.read_text().partition("| `component` | ")
+    for row in table.partition("\n\n")[0].splitlines()[2:]:
+        kinds, fields, child, children = (cell.strip() for cell in row.strip("|").split("|"))
+        # Words in brackets say what a field may be.
+        named = re.sub(r"\([^()]*(\([^()]*\)[^()]*)*\)", "", fields).replace("`child`", "")
+        for kind in re.findall(r"`(\w+)`", kinds):
+            must = set(re.findall(r"\*\*`(\w+)`\*\*", named))
+            yield (
+                kind,
+                (set(re.findall(r"`(\w+)`", named)), must, child == "yes", children == "yes"),
+            )
+
+
+def test_the_table_of_components_is_what_is_checked():
+    checked = {}
+    for name, kind in KINDS.items():
+        must = {*kind.required, *(["action"] if kind.action else [])}
+        must |= {"value"} if name == "KeyValue" else set()
+        fields = {*kind.properties, *must}
+        checked[name] = (fields, must, kind.child, kind.children)
+    assert dict(fields_on_the_page()) == checked
 
 
 @pytest.fixture

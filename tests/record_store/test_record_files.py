@@ -178,7 +178,7 @@ def test_what_a_person_writes_is_read_as_it_is_meant(kept, data, body):
         (b"---\nid: motion\nid: motion\n---\n", "line 3: a key that stands on line 2 already"),
         (b"---\n- id\n---\n", "the front matter is no mapping of fields"),
         (b"---\n---\n", "the front matter is no mapping of fields"),
-        (b"---\nname: Motion\n---\n", "it has no id"),
+        (b"---\nname: Motion\n---\n", "it has no id: one is written as id: motion, "),
         (b"---\nid: other\n---\n", "its id is not its file's name"),
         (b"---\nid: motion\nn: .inf\n---\n", "line 3: a number JSON does not have"),
         (b"---\nid: motion\n---\n\xff\n", "a byte that is not UTF-8 at offset 19"),
