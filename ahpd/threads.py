@@ -1,8 +1,12 @@
 """Blocking work done beside the reactor's thread."""
 
+import sys
+import sysconfig
+import time
 from collections.abc import Awaitable, Callable
 from functools import partial
-from threading import Thread
+from threading import Thread, get_ident
+from traceback import walk_stack
 from typing import Any, Final
 
 from twisted.application.service import Service
@@ -19,6 +23,8 @@ InThread = Callable[[Callable[[], Any]], Awaitable[Any]]
 
 #: Seconds for which a stop waits for what is under way.
 LONGEST_STOP: Final = 5.0
+
+_LIBRARY: Final = sysconfig.get_path("stdlib")
 
 
 def in_thread(reactor: Any) -> InThread:
@@ -98,3 +104,60 @@ class OwnThreads(Service):
     def _left_behind(self, gone: "Deferred[None]") -> None:
         log.error("some work of {name} does not come back and is left behind", name=self.name)
         gone.callback(None)
+
+
+def held_for_long_by_none(reactor: Any) -> None:
+    """Have the threads of the reactor's own pool hold no stop for longer than `LONGEST_STOP`.
+
+    A stop waits for them in the reactor's thread, where nothing can bound it then. To be called
+    before the first of them is made.
+    """
+    if IReactorThreads.providedBy(reactor):
+        waiting = _Waiting()
+        reactor.getThreadPool().threadFactory = partial(  # type: ignore[assignment]
+            _PoolThread, waiting, daemon=True
+        )
+
+
+class _Waiting:
+    """What a stop still waits for all threads of a pool together."""
+
+    def __init__(self) -> None:
+        self._until: float | None = None
+
+    def left(self) -> float:
+        if self._until is None:
+            self._until = time.monotonic() + LONGEST_STOP
+        return max(0.0, self._until - time.monotonic())
+
+
+class _PoolThread(Thread):
+    """A thread whose end is waited for no longer than is left of a stop."""
+
+    def __init__(self, waiting: _Waiting, **keywords: Any) -> None:
+        super().__init__(**keywords)
+        self._waiting = waiting
+
+    def join(self, timeout: float | None = None) -> None:
+        """Wait for its end, and say it where it does not come."""
+        super().join(self._waiting.left() if timeout is None else timeout)
+        if timeout is None and self.is_alive():
+            log.warn(
+                "the stop does not wait for thread {name}, at {place}",
+                name=self.name,
+                place=place_of(self.ident),
+            )
+
+
+def place_of(ident: int | None) -> str:
+    """What a thread is at just now, as words: `work in /there/main.py:6`.
+
+    It is the innermost line that is not of Python's own library, if there is one.
+    """
+    frame = sys._current_frames().get(get_ident() if ident is None else ident)
+    if frame is None:
+        return "its end"
+    lines = [(one.f_code, line) for one, line in walk_stack(frame)]
+    own = (one for one in lines if not one[0].co_filename.startswith((_LIBRARY, "<")))
+    code, line = next(own, lines[0])
+    return f"{code.co_name} in {code.co_filename}:{line}"

@@ -1,13 +1,17 @@
 """Blocking work is done beside the reactor's thread."""
 
 import threading
+import time
 
 import pytest
 import pytest_twisted
+from twisted.internet.interfaces import IReactorThreads
 from twisted.internet.task import Clock
+from twisted.python.threadpool import ThreadPool
+from zope.interface import implementer
 
 from ahpd import threads as module
-from ahpd.threads import OwnThreads, ThreadsStopped, in_thread
+from ahpd.threads import OwnThreads, ThreadsStopped, held_for_long_by_none, in_thread, place_of
 
 
 @pytest_twisted.ensureDeferred
@@ -125,3 +129,45 @@ def test_without_threads_there_is_nothing_to_wait_for():
     threads.run(lambda: 2).addCallback(done.append)
     threads.stopService().addCallback(done.append)
     assert done == [2, None]
+
+
+@implementer(IReactorThreads)
+class Reactor:
+    """One with a pool of threads of its own."""
+
+    def __init__(self, pool):
+        self.pool = pool
+
+    def getThreadPool(self):
+        return self.pool
+
+
+def test_threads_of_the_reactors_pool_that_do_not_come_back_hold_a_stop_for_its_bound_alone(
+    monkeypatch, log_lines
+):
+    monkeypatch.setattr(module, "LONGEST_STOP", 0.1)
+    pool, come_back, begun = ThreadPool(0, 3, "some pool"), threading.Event(), []
+    held_for_long_by_none(Reactor(pool))
+    pool.start()
+
+    def work():
+        begun.append(threading.current_thread())
+        come_back.wait(60)
+
+    try:
+        for _ in range(3):
+            pool.callInThread(work)
+        while len(begun) < 3:
+            time.sleep(0.01)
+        before = time.monotonic()
+        pool.stop()
+        assert time.monotonic() - before < 20
+        assert all(thread.is_alive() and thread.daemon for thread in begun)
+        said = [line for line in log_lines() if line.startswith("the stop does not wait for ")]
+        assert len(said) == 3
+        assert all(f" at work in {__file__}:" in line for line in said)
+    finally:
+        come_back.set()
+    for thread in begun:
+        thread.join(30)
+    assert [place_of(thread.ident) for thread in begun] == ["its end"] * 3

@@ -12,11 +12,15 @@ from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from ahpd.daemon.leaving import Leaving
 from ahpd.daemon.words import failure_words
+from ahpd.threads import held_for_long_by_none
 
 #: How long the services may take to stop before the process leaves without them. The
 #: host bounds its own draining well below this; it is for what hangs.
 STOP_SECONDS: Final = 25.0
+#: What a reactor that still turns is given on top of it, to leave on its own.
+_GRACE: Final = 2.0
 
 #: Between two steps of what is prepared, in seconds: whoever connects comes first.
 _A_TURN: Final = 0.001
@@ -56,7 +60,8 @@ class Lifecycle(Service):
     with a reason when there is nobody left to serve, which stops the reactor. `announce`
     is called with what it fired with; `failed` with words when it failed, after which
     the reactor is stopped. SIGTERM, SIGINT and SIGHUP each stop the reactor, which
-    stops the services; a second SIGINT ends the process at once. `tell` takes the
+    stops the services; a second SIGINT ends the process at once. A process that is not gone some
+    seconds after its bound is ended without asking its reactor (`Leaving`). `tell` takes the
     lines a service manager is told, and may be anything that never raises. With `raises`
     a failure that is known when the service starts is raised there too, as `StartError`:
     a parent that waits for no more than the start learns of it. `prepare` is what is done
@@ -88,6 +93,7 @@ class Lifecycle(Service):
         self._tell = tell
         self._leave = leave
         self._stop_seconds = stop_seconds
+        self._leaving = Leaving(stop_seconds + _GRACE, leave)
         self._running: Deferred[None] = Deferred()
         self._raises = raises
         self._prepare = iter(prepare)
@@ -97,6 +103,9 @@ class Lifecycle(Service):
 
     def startService(self) -> None:
         super().startService()  # type: ignore[no-untyped-call]
+        held_for_long_by_none(self._reactor)
+        # Of a stop that nobody asked this for, as a plugin's, it is the first that is known.
+        self._reactor.addSystemEventTrigger("before", "shutdown", self._leaving.begin)
         # Twisted installs handlers of its own when the reactor starts; with those in
         # place a process that drained well would still end as if it was killed.
         self._reactor.callWhenRunning(self._catch_signals)
@@ -117,6 +126,7 @@ class Lifecycle(Service):
         bound = self._reactor.callLater(self._stop_seconds, self._give_up)
 
         def done() -> None:
+            self._leaving.drained(0 if self._problem is None else 1)
             if self._announced:
                 self._log.info("stopped")
             if bound.active():
@@ -164,6 +174,7 @@ class Lifecycle(Service):
                 signal.signal(number, self._caught)
 
     def _caught(self, number: int, frame: FrameType | None) -> None:
+        self._leaving.begin()  # the reactor may be held up, and never hear of it
         # Whoever asks a second time from a keyboard means now.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         for other in (signal.SIGTERM, signal.SIGHUP):

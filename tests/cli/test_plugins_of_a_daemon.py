@@ -280,6 +280,39 @@ def test_a_plugin_that_blocks_the_daemon_is_named_in_its_log(command):
     until(lambda: "plugin hook: it held up this host for about " in log.read_text())
 
 
+THREADS = """
+import threading
+import time
+from twisted.internet.threads import deferToThread
+
+def works():
+    while True:
+        time.sleep(0.5)
+
+def apply(host, options):
+    {begins}
+"""
+
+
+@pytest.mark.parametrize(
+    ("begins", "said"),
+    [
+        ("deferToThread(works)", "the stop does not wait for"),
+        ("threading.Thread(target=works).start()", "leaving all the same"),
+    ],
+)
+def test_a_plugin_whose_work_in_a_thread_never_ends_holds_no_stop(command, begins, said):
+    folder = standalone(command, "works", THREADS.format(begins=begins))
+    command.write(f"plugins: [{folder}]\n")
+    listening(command)
+    command.run("stop", status=0)
+    lines = (command.state / "daemon.log").read_text().splitlines()
+    (line,) = [line for line in lines if said in line]
+    assert f" at works in {folder / 'main.py'}:" in line
+    assert any(line.endswith(" info stopped") for line in lines[-2:])
+    assert not (command.state / "daemon.json").exists()
+
+
 def test_what_is_wrong_is_said_with_its_place_wherever_a_person_looks(command):
     folder = standalone(command, "hook", TOOL.format(name="hook_ran"))
     command.write(f"plugins: [{folder}]\n")

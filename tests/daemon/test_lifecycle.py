@@ -9,6 +9,7 @@ from twisted.internet.defer import Deferred, fail, succeed
 from twisted.internet.error import CannotListenError
 from twisted.internet.testing import MemoryReactorClock
 
+from ahpd.daemon import lifecycle
 from ahpd.daemon.lifecycle import Lifecycle, StartError
 
 
@@ -153,10 +154,11 @@ def test_a_stop_that_ends_in_time_leaves_by_itself():
     started = Started(succeed("ws://x")).start()
     started.service.stopService()
     assert started.said[-1] == ("STOPPING=1",)
-    ((phase, event, done),) = started.reactor.triggers
-    assert (phase, event) == ("after", "shutdown")
+    (begin, done) = started.reactor.triggers
+    assert begin[:2] == ("before", "shutdown")
+    assert done[:2] == ("after", "shutdown")
     started.reactor.advance(19)
-    done()
+    done[2]()
     started.reactor.advance(60)
     assert ("left", 1) not in started.said
     assert not started.reactor.getDelayedCalls()
@@ -201,3 +203,35 @@ def test_nothing_more_is_prepared_once_it_stops():
     started.service.stopService()
     started.reactor.advance(0.001)
     assert done == [0]
+
+
+class Leaving:
+    """What ends the process beside the reactor, and what it was told."""
+
+    made = None
+
+    def __init__(self, seconds, leave):
+        self.seconds, self.told = seconds, []
+        Leaving.made = self
+
+    def begin(self):
+        self.told.append("begin")
+
+    def drained(self, status):
+        self.told.append(status)
+
+
+@pytest.mark.parametrize("ready", [succeed("ws://x"), fail(OSError(13, "Permission denied"))])
+def test_a_stop_is_bounded_beside_the_reactor_too(monkeypatch, ready):
+    monkeypatch.setattr(lifecycle, "Leaving", Leaving)
+    started = Started(ready).start()
+    started.reactor.start()
+    assert (Leaving.made.seconds, Leaving.made.told) == (22.0, [])
+    # From its signal on, which a reactor that is held up never hears of; or from its shutdown on.
+    os.kill(os.getpid(), signal.SIGTERM)
+    assert Leaving.made.told == ["begin"]
+    started.service.stopService()
+    for _, _, function in started.reactor.triggers:
+        function()
+    status = 0 if ("listening", "ws://x") in started.said else 1
+    assert Leaving.made.told == ["begin", "begin", status]
