@@ -65,6 +65,7 @@ class Events(Service):
         self._listeners: dict[str, list[Listener]] = {}
         self._waiting: deque[_Said] = deque()
         self._telling = False
+        self._told_now: tuple[Listener, Deferred[Any]] | None = None
         self._dropped = 0
 
     # -- listeners -----------------------------------------------------------------
@@ -76,7 +77,10 @@ class Events(Service):
         self._listeners.setdefault(event, []).append(listener)
 
     def forget(self, plugin: str) -> None:
-        """Tell a plugin's listeners nothing any more, what waits for them included."""
+        """Tell a plugin's listeners nothing any more, what waits for them included.
+
+        One that is being told is cancelled: nobody waits for it.
+        """
         for event, held in tuple(self._listeners.items()):
             left = [one for one in held if one.plugin != plugin]
             if left:
@@ -89,6 +93,9 @@ class Events(Service):
         ]
         self._waiting.clear()
         self._waiting.extend(kept)
+        if self._told_now is not None and self._told_now[0].plugin == plugin:
+            now, self._told_now = self._told_now, None
+            now[1].cancel()
 
     def listened(self, event: str) -> bool:
         """See `IEvents.listened`."""
@@ -147,7 +154,9 @@ class Events(Service):
         # Seen by what this listener runs and waits for, and by nobody else.
         _HEARS_LOG.set(said.event == "log")
         try:
-            await awaited(bounded(lambda: listener.call(said.payload), PATIENCE, self._clock))
+            telling = bounded(lambda: listener.call(said.payload), PATIENCE, self._clock)
+            self._told_now = (listener, telling)
+            await awaited(telling)
         except Overdue as late:
             log.error(
                 "plugin {plugin}: its listener of {event} took longer than {bound:g} s and is left "
@@ -158,10 +167,13 @@ class Events(Service):
                 place=place_words(late.waits_at),
             )
         except Exception:
+            if self._told_now is None:  # it was forgotten, and cancelled for that
+                return
             log.failure(
                 "plugin {plugin}: its listener of {event} failed",
                 plugin=listener.plugin,
                 event=said.event,
             )
         finally:
+            self._told_now = None
             _HEARS_LOG.set(False)

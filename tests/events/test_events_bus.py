@@ -182,3 +182,34 @@ def test_events_waiting_for_a_listener_that_is_slow_are_bounded(events, clock, m
         globalLogPublisher.removeObserver(logged.append)
     assert heard == [0, 3, 4, 5]
     assert any("dropped" in str(one.get("log_format")) for one in logged)
+
+
+@pytest.mark.logs_failures
+def test_a_listener_that_is_told_while_its_plugin_goes_is_cancelled_and_the_next_one_heard(
+    events, clock, log_lines
+):
+    heard = []
+
+    async def waits(payload):
+        try:
+            await Deferred()
+        except BaseException as error:
+            heard.append(type(error).__name__)
+            raise
+
+    events.listen("message", Listener("a", waits))
+    events.listen("message", Listener("b", lambda p: heard.append("b")))
+    events.emit("message", {"n": 1})
+    clock.advance(0)
+    events.forget("c")
+    assert heard == []
+    events.forget("a")
+    assert heard == ["CancelledError", "b"]
+    assert clock.getDelayedCalls() == []
+    assert not [line for line in log_lines() if "listener" in line]
+    # One that fails afterwards is said as ever.
+    events.listen("message", Listener("d", lambda p: 1 / 0))
+    events.emit("message", {"n": 2})
+    clock.advance(0)
+    assert heard == ["CancelledError", "b", "b"]
+    assert [line for line in log_lines() if "plugin d: its listener of message failed" in line]
