@@ -6,6 +6,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from threading import Event
 from typing import Any, Protocol
 
 import attrs
@@ -87,14 +88,21 @@ class PluginContext:
     config_dir: Path
     reactor: Any = attrs.field(repr=False)
     _say: Callable[[str], None] = attrs.field(repr=False)
+    _gone: Event = attrs.field(factory=Event, init=False, repr=False)
 
     def log(self, line: str) -> None:
         """See `IPluginContext.log`."""
-        log.info("{plugin}: {line}", plugin=self.id, line=one_line(line))
+        if not self._gone.is_set():
+            log.info("{plugin}: {line}", plugin=self.id, line=one_line(line))
 
     def say(self, line: str) -> None:
         """See `IPluginContext.say`."""
-        self._say(one_line(line))
+        if not self._gone.is_set():
+            self._say(one_line(line))
+
+    def let_go(self) -> None:
+        """The plugin is unloaded: nothing is said in its name any more."""
+        self._gone.set()
 
 
 def one_line(text: object) -> str:
@@ -381,9 +389,14 @@ class PluginHost:
 
     # -- its end --------------------------------------------------------------------------
 
+    def handed(self) -> Sequence[object]:
+        """All the plugin was handed to call the host with."""
+        return (self, self._context, self._registrar, *self._held)
+
     def let_go(self) -> None:
         """The plugin is unloaded: what it still holds of this does nothing any more."""
         self._gone = True
+        self._context.let_go()
         for held in self._held:
             held.close()
         self._around.collections.forget(self.id)

@@ -1,22 +1,21 @@
 """What the code of an unloaded plugin left running: its timers, sockets and processes are ended.
 
 A plugin closes what it opened. What one forgot would run on in code that nobody can see any more,
-and hold the port its next copy wants. So whoever lets go of a plugin's modules hands their names
-here, and whatever the reactor holds for them is stopped, a line said for each.
+and hold the port its next copy wants. So whoever lets go of a plugin's modules asks here, and
+whatever is held for them is stopped, a line said for each. A thread cannot be ended, and is said.
 
-Whose a timer is says the code it runs: what Twisted and the standard library wrap around it is
-looked through, and what is ahpd's own ends the look, whatever it leads to. So nothing of the host,
-of another plugin or of a library is touched. A thread cannot be ended, and is said.
+Whose something is, `ahpd.plugins.whose` says: nothing of the host, of another plugin or of a
+library is touched.
 """
 
 import contextlib
+import sys
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
-from types import CellType, CoroutineType, FunctionType, GeneratorType, MethodType
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
-from twisted.internet.base import DelayedCall
 from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.interfaces import (
     IListeningPort,
@@ -26,83 +25,104 @@ from twisted.internet.interfaces import (
     ITransport,
 )
 from twisted.internet.process import Process, reapProcessHandlers
+from twisted.internet.task import deferLater
+from twisted.logger import Logger
 
-from ahpd.plugins.belongings import OURS
+from ahpd.bounded import Overdue, bounded, words_of
+from ahpd.plugins import left_elsewhere
+from ahpd.plugins.left import Left
+from ahpd.plugins.whose import Code, Whose
 
-#: What Twisted's wrappers call what they wrap: of protocols and factories, of sites and their
-#: resources, of calls that are repeated, of the processes whose output is awaited.
-_WRAPPED: Final = (
-    "protocol",
-    "factory",
-    "wrappedProtocol",
-    "wrappedFactory",
-    "_wrappedProtocol",
-    "_wrappedFactory",
-    "connector",
-    "site",
-    "resource",
-    "children",
-    "f",
-    "proto",
-    "deferred",
-)
+log = Logger()
+
+#: Seconds all that is ended at once may take to be down.
+END_BOUND: Final = 3.0
+#: How often what an end has begun anew is looked for: whoever loses a connection makes another.
+_ROUNDS: Final = 4
 #: What something had come to before it was ended.
 _GONE: Final = object()
-#: How many wrappers are looked through.
-_DEPTH: Final = 8
+#: The threads that were said, each with the call it was in then.
+Said = WeakKeyDictionary[threading.Thread, int]
 
 
-async def end_left_behind(reactor: Any, modules: Collection[str]) -> list[str]:
-    """End what `reactor` holds for code of `modules`; a line for each, without the plugin's name.
+async def end_left_behind(reactor: Any, of: Whose, said: Said | None = None) -> list[str]:
+    """End what runs code that `of` knows; a line for each, without the plugin's name.
 
     A listener's port is free when this returns. It never raises: what cannot be ended is said too.
+    A thread that was `said` is not again.
     """
-    if not modules:
-        return []
-    of = partial(_whose, modules=frozenset(modules))
-    # All is found first: to end a socket takes a timer, which leads to its protocol.
-    finds = (_sockets, _processes, _timers, _threads)
-    left = [one for find in finds for one in find(reactor, of)]
-    lines = [await _ended(what, end) for what, end in left]
-    return [line for line in lines if line]
+    lines: list[str] = []
+    if not of.modules:
+        return lines
+    known: dict[int, Left] = {}
+    for _ in range(_ROUNDS):
+        before = len(known)
+        # All is found first: to end a socket takes a timer, which leads to its protocol.
+        for found in [_found(find, reactor, of) for find in _FINDS]:
+            left = {id(one.thing): one for one in found if id(one.thing) not in known}
+            known |= left
+            ended = [(one.what, _ended(reactor, one)) for one in left.values()]
+            lines += [
+                f"it left {what}{how}" for what, end in ended if (how := await end) is not None
+            ]
+        if len(known) == before or not IReactorFDSet.providedBy(reactor):
+            break
+        clock: Any = reactor
+        await deferLater(clock, 0)
+    said = WeakKeyDictionary() if said is None else said
+    return lines + [f"it left {line}" for line in _threads(of, said)]
 
 
-async def _ended(what: str, end: Callable[[], object]) -> str:
-    """End something; the line that says it, empty where another's end was its own."""
+def _found(find: Callable[[Any, Whose], Iterator[Left]], reactor: Any, of: Whose) -> list[Left]:
+    left: list[Left] = []
     try:
-        if await maybeDeferred(end) is _GONE:
-            return ""
+        left.extend(find(reactor, of))
     except Exception as error:
-        what = f"{what}, which could not be ended ({type(error).__name__}: {error})"
-    return f"it left {what}"
+        log.warn("not all a plugin left can be found: {why}", why=words_of(error))
+    return left
+
+
+def _ended(reactor: Any, left: Left) -> "Deferred[str | None]":
+    """End something: words of how that went, None where another's end was its own."""
+    timed = IReactorTime.providedBy(reactor)
+    ending = bounded(left.end, END_BOUND, reactor) if timed else maybeDeferred(left.end)
+
+    def failed(failure: Any) -> str:
+        with contextlib.suppress(Exception):
+            left.force()
+        if failure.check(Overdue):
+            return f", which is not down {END_BOUND:g} s after it was ended"
+        return f", which could not be ended ({words_of(failure.value)})"
+
+    return ending.addCallbacks(lambda result: None if result is _GONE else "", failed)
 
 
 # -- what there is ---------------------------------------------------------------------
 
-#: The module whose code something runs; None for none of those that are looked for.
-_Of = Callable[[Any], str | None]
-#: What is left, in words, and what ends it.
-_Left = Iterator[tuple[str, Callable[[], object]]]
 
-
-def _sockets(reactor: Any, of: _Of) -> _Left:
+def _sockets(reactor: Any, of: Whose) -> Iterator[Left]:
     if not IReactorFDSet.providedBy(reactor):
         return
-    for held in dict.fromkeys([*reactor.getReaders(), *reactor.getWriters()]):
-        if (module := of(held)) is None:
+    held = {id(one): one for one in (*reactor.getReaders(), *reactor.getWriters())}
+    for one in held.values():
+        if (code := of(one)) is None:
             continue
-        if IListeningPort.providedBy(held):
-            yield f"a listener of {module} at {_address(held)}", held.stopListening
-        elif ITransport.providedBy(held):
-            abort = getattr(held, "abortConnection", held.loseConnection)
-            yield f"a connection of {module} open", abort
+        take_out = partial(_take_out, reactor, one)
+        if IListeningPort.providedBy(one):
+            what = f"a listener of {code.module} at {_address(one)} ({code.name})"
+            yield Left(one, what, one.stopListening, take_out)
+        elif ITransport.providedBy(one):
+            abort = getattr(one, "abortConnection", None) or one.loseConnection
+            yield Left(one, f"a connection of {code.module} open ({code.name})", abort, take_out)
         else:
-            yield f"a descriptor of {module} open", partial(_take_out, reactor, held)
+            yield Left(one, f"a descriptor of {code.module} open ({code.name})", take_out)
 
 
 def _address(port: Any) -> str:
-    address = port.getHost()
-    return str(getattr(address, "port", None) or getattr(address, "name", address))
+    with contextlib.suppress(Exception):
+        address = port.getHost()
+        return str(getattr(address, "port", None) or getattr(address, "name", address))
+    return "an address nobody knows"
 
 
 def _take_out(reactor: Any, descriptor: Any) -> None:
@@ -110,23 +130,26 @@ def _take_out(reactor: Any, descriptor: Any) -> None:
     reactor.removeWriter(descriptor)
 
 
-def _processes(reactor: Any, of: _Of) -> _Left:
-    if IReactorProcess.providedBy(reactor):
-        for process in tuple(reapProcessHandlers.values()):
-            if isinstance(process, Process) and (module := of(process)) is not None:
-                yield f"process {process.pid} of {module} running", partial(_kill, process)
+def _processes(reactor: Any, of: Whose) -> Iterator[Left]:
+    if not IReactorProcess.providedBy(reactor):
+        return
+    for process in tuple(reapProcessHandlers.values()):
+        if issubclass(type(process), Process) and (code := of(process)) is not None:
+            what = f"process {process.pid} of {code.module} running ({code.name})"
+            yield Left(process, what, partial(_kill, process))
 
 
-def _kill(process: Process) -> None:
+def _kill(process: Any) -> None:
     with contextlib.suppress(Exception):  # it has ended, and is not reaped yet
         process.signalProcess("KILL")
 
 
-def _timers(reactor: Any, of: _Of) -> _Left:
+def _timers(reactor: Any, of: Whose) -> Iterator[Left]:
     if IReactorTime.providedBy(reactor):
         for call in reactor.getDelayedCalls():
-            if (module := of(call)) is not None:
-                yield f"a timer of {module} running", partial(_cancel, call)
+            if (code := of(call)) is not None:
+                what = f"a timer of {code.module} running ({code.name})"
+                yield Left(call, what, partial(_cancel, call))
 
 
 def _cancel(call: Any) -> object:
@@ -135,96 +158,45 @@ def _cancel(call: Any) -> object:
     return call.cancel()
 
 
-def _threads(reactor: Any, of: _Of) -> _Left:
+def _thread_timers(reactor: Any, of: Whose) -> Iterator[Left]:
+    threads: list[Any] = threading.enumerate()
+    for thread in threads:
+        waits = type(thread) is threading.Timer and not thread.finished.is_set()
+        if waits and (code := of(thread)) is not None:
+            what = f"a timer of {code.module} running ({code.name})"
+            yield Left(thread, what, thread.cancel)
+
+
+_FINDS: Final = (
+    _sockets,
+    _processes,
+    *left_elsewhere.FINDS,
+    _timers,
+    _thread_timers,
+)
+
+
+def _threads(of: Whose, said: Said) -> Iterator[str]:
+    """A line for each thread that runs its code, where there was none for that yet."""
+    frames = sys._current_frames()
     for thread in threading.enumerate():
-        module = of(thread) or of(getattr(thread, "_target", None))
-        if module is not None:
-            yield f"a thread of {module} running, which nothing can end", _nothing
+        if (found := _run_by(thread, frames.get(thread.ident or 0), of)) is None:
+            continue
+        code, call = found
+        if said.get(thread) != call:
+            said[thread] = call
+            name = f"({code.name})"
+            yield f"a thread of {code.module} running, which nothing can end {name}"
 
 
-def _nothing() -> None:
-    """There is nothing to do."""
-
-
-# -- whose it is -----------------------------------------------------------------------
-
-
-def _whose(thing: Any, modules: frozenset[str]) -> str | None:
-    """The first of `modules` whose code `thing` runs."""
-    seen: set[int] = set()
-    looked: list[Any] = [thing]
-    for _ in range(_DEPTH):
-        inside: list[Any] = []
-        for one in looked:
-            if one is None or id(one) in seen:
-                continue
-            seen.add(id(one))
-            module = _module_of(one)
-            if module in modules:
-                return module
-            if not _is_ours(module):
-                inside += _wrapped(one)
-        looked = inside
-    return None
-
-
-def _module_of(thing: Any) -> str:
-    """The module whose code `thing` is: of a function its own, else that of its class."""
-    match thing:
-        case FunctionType():
-            name = thing.__globals__.get("__name__")
-        case CoroutineType():
-            name = None if thing.cr_frame is None else thing.cr_frame.f_globals.get("__name__")
-        case GeneratorType():
-            name = None if thing.gi_frame is None else thing.gi_frame.f_globals.get("__name__")
-        case MethodType() | partial() | type():
-            name = getattr(thing, "__module__", None)
-        case _:
-            name = type(thing).__module__
-    return name if isinstance(name, str) else ""
-
-
-def _is_ours(module: str) -> bool:
-    return module.partition(".")[0] == OURS
-
-
-def _wrapped(thing: Any) -> Iterable[Any]:
-    """What something calls on behalf of somebody else."""
-    match thing:
-        case DelayedCall():
-            return (thing.func, *(thing.args or ()), *(thing.kw or {}).values())
-        case partial():
-            return (thing.func, *thing.args, *thing.keywords.values())
-        case MethodType():
-            return (thing.__func__, thing.__self__)
-        case FunctionType():
-            return (_content(cell) for cell in thing.__closure__ or ())
-        case CoroutineType():
-            return (thing.cr_await,)
-        case Deferred():
-            return _waiting(thing)
-        case tuple() | list():
-            return thing
-        case Mapping():
-            return thing.values()
-        case _:
-            held = getattr(thing, "__dict__", {})
-            return [held[name] for name in _WRAPPED if name in held]
-
-
-def _waiting(deferred: "Deferred[Any]") -> Iterator[Any]:
-    """Who waits for it, up to the first that is ahpd's: what comes behind is for that one's sake."""
-    held: Any = deferred
-    calls = getattr(held, "_callbacks", None)  # what they are called from Twisted 25.5 on
-    for (function, args, keywords), _ in held.callbacks if calls is None else calls:
-        parts = (function, *(args or ()), *(keywords or {}).values())
-        if any(_is_ours(_module_of(part)) for part in parts):
-            return
-        yield from parts
-
-
-def _content(cell: CellType) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:  # a name that is not bound yet
+def _run_by(thread: threading.Thread, frame: Any, of: Whose) -> tuple[Code, int] | None:
+    """The code a thread runs, and what tells that call from a later one of the same thread."""
+    if thread is threading.current_thread():
         return None
+    if (running := of.runs(frame)) is not None:
+        return running[0], id(running[1])
+    if type(thread) is threading.Timer and thread.finished.is_set():
+        return None  # it is about to end
+    target = getattr(thread, "_target", None)
+    code = of(thread) or next(filter(None, map(of, left_elsewhere.coroutines(target))), None)
+    return None if code is None else (code, 0)

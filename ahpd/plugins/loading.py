@@ -7,7 +7,9 @@ contract", "What happens when a plugin fails".
 
 import importlib
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache, partial
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 import attrs
 from twisted.internet.defer import CancelledError
@@ -28,9 +30,9 @@ from ahpd.plugins.finding import Finder
 from ahpd.plugins.flagged import entry_of
 from ahpd.plugins.found import Found
 from ahpd.plugins.host import PluginHost, Surroundings, context_for, one_line
-from ahpd.plugins.left_behind import end_left_behind
+from ahpd.plugins.left_behind import Said, end_left_behind
 from ahpd.plugins.manifest import held_to_contracts
-from ahpd.plugins.modules import Imported, import_plugin, purge
+from ahpd.plugins.modules import Imported, has_module, import_plugin, purge
 from ahpd.plugins.named import Named
 from ahpd.plugins.option_references import references_in
 from ahpd.plugins.options import ready_options, resolved_options
@@ -41,6 +43,7 @@ from ahpd.plugins.shown import Shown
 from ahpd.plugins.skipped import Skipped
 from ahpd.plugins.stalls import StallWatch
 from ahpd.plugins.texts import Texts, read_catalogs
+from ahpd.plugins.whose import Whose
 from ahpd.protocol.read_only import read_only
 from ahpd.schemas import secrets_in
 from ahpd.unspoken import Unspoken
@@ -76,6 +79,8 @@ class Loader:
     _named: dict[str, Named] = attrs.field(factory=dict)
     _standing: list[Imported] = attrs.field(factory=list)
     """The modules of the plugins that are loaded."""
+    _said: Said = attrs.field(factory=WeakKeyDictionary)
+    """The threads of plugins that went, of which that was said."""
     _stalls: StallWatch = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -241,7 +246,7 @@ class Loader:
             del registered[plugin.id]
         modules = self._purged(plugin.imported)
         plugin.imported = None
-        await self._end_left_behind(plugin.id, modules)
+        await self._end_left_behind(plugin.id, modules, plugin.host.handed())
         self._ended(plugin.found)
 
     def _ended(self, found: Found) -> None:
@@ -252,8 +257,11 @@ class Loader:
         self._standing = [one for one in self._standing if one is not imported]
         return purge(imported, self._standing)
 
-    async def _end_left_behind(self, plugin: str, modules: Collection[str]) -> None:
-        for line in await end_left_behind(self.around.reactor, modules):
+    async def _end_left_behind(
+        self, plugin: str, modules: Collection[str], handed: Collection[object] = ()
+    ) -> None:
+        of = Whose(modules, cache(partial(has_module, self._standing)), handed)
+        for line in await end_left_behind(self.around.reactor, of, self._said):
             log.warn(
                 "plugin {plugin}: {line}: what it opens it has to close", plugin=plugin, line=line
             )

@@ -105,6 +105,12 @@ def purge(imported: Imported, others: Collection[Imported] = ()) -> frozenset[st
     )
 
 
+def has_module(plugins: Collection[Imported], name: str) -> bool:
+    """Whether the module that is imported as `name` is one of these plugins' own."""
+    module = sys.modules.get(name)
+    return any(one._belongs.has(name, module) for one in plugins)
+
+
 # -- importing -----------------------------------------------------------------------
 
 

@@ -1,25 +1,42 @@
 """What an unloaded plugin's code left in the reactor, and whom that code may not be taken for."""
 
 import os
+import re
 import socket
 import sys
 import textwrap
-import threading
 import types
 from functools import partial
 
 import pytest
 from pytest_twisted import ensureDeferred
+from twisted.application.internet import ClientService
 from twisted.internet import reactor
+from twisted.internet.abstract import FileDescriptor
 from twisted.internet.defer import Deferred, maybeDeferred
+from twisted.internet.endpoints import TCP4ClientEndpoint
 from twisted.internet.protocol import DatagramProtocol, Factory, ProcessProtocol, Protocol
-from twisted.internet.task import Clock, LoopingCall, deferLater
+from twisted.internet.task import Clock, LoopingCall, TaskStopped, cooperate, deferLater
+from twisted.logger import globalLogPublisher
+from twisted.web.client import Agent, HTTPConnectionPool
 from twisted.web.resource import Resource
-from twisted.web.server import Site
+from twisted.web.server import NOT_DONE_YET, Site
 
-from ahpd.plugins.left_behind import end_left_behind
+from ahpd.plugins import left_behind
+from ahpd.plugins.whose import Whose
 
 NAME = "left_here"
+
+
+def end_left_behind(reactor, modules=(NAME,), *, stands=(), handed=(), said=None):
+    """What `modules` left is ended, while those that stand run on."""
+    of = Whose(frozenset(modules), frozenset(stands).__contains__, handed)
+    return left_behind.end_left_behind(reactor, of, said)
+
+
+def without_names(lines):
+    """The lines without what the code is called."""
+    return [re.sub(r" \(\w+\)(?=,|$)", "", line) for line in lines]
 
 
 @pytest.fixture
@@ -92,7 +109,7 @@ GIVEN = {
 async def test_a_timer_of_its_code_is_cancelled_and_said(code, clock, timer):
     code(f"{CODE}\nheld = {timer}\n", clock=clock, **GIVEN)
     assert len(running(clock)) == 1
-    assert await end_left_behind(clock, {NAME}) == [f"it left a timer of {NAME} running"]
+    assert without_names(await end_left_behind(clock)) == [f"it left a timer of {NAME} running"]
     assert running(clock) == []
 
 
@@ -119,7 +136,7 @@ async def test_what_the_host_waits_with_for_its_code_goes_on(code, clock):
     exec(lines, vars(host))
     waits = Deferred.fromCoroutine(host.wait(never))
     waits.addErrback(lambda failure: None)
-    assert await end_left_behind(clock, {NAME}) == []
+    assert without_names(await end_left_behind(clock)) == []
     assert len(running(clock)) == 2
     clock.advance(5)
 
@@ -142,7 +159,7 @@ async def test_a_listener_is_stopped_and_its_port_is_free_at_once(code, server):
     number = port.getHost().port
     try:
         assert await end_left_behind(reactor, {"another"}) == []
-        lines = await end_left_behind(reactor, {NAME})
+        lines = without_names(await end_left_behind(reactor))
         assert lines == [f"it left a listener of {NAME} at {number}"]
         again = reactor.listenTCP(number, Factory(), interface="127.0.0.1")
         await again.stopListening()
@@ -160,7 +177,7 @@ async def test_listeners_on_paths_and_for_datagrams_are_too(code, tmp_path):
     reactor.listenUNIX(str(tmp_path / "s"), module.F())
     udp = reactor.listenUDP(0, module.D(), interface="127.0.0.1")
     number = udp.getHost().port
-    lines = await end_left_behind(reactor, {NAME})
+    lines = without_names(await end_left_behind(reactor))
     assert sorted(lines) == [
         f"it left a listener of {NAME} at {number}",
         f"it left a listener of {NAME} at {os.fsencode(tmp_path / 's')!r}",
@@ -184,7 +201,7 @@ async def test_connections_it_accepted_and_made_are_closed(code):
     port = reactor.listenTCP(0, Factory.forProtocol(module.P), interface="127.0.0.1")
     with socket.create_connection(("127.0.0.1", port.getHost().port)) as other:
         await up
-        lines = await end_left_behind(reactor, {NAME})
+        lines = without_names(await end_left_behind(reactor))
         assert f"it left a connection of {NAME} open" in lines
         await gone
         other.settimeout(10)
@@ -209,29 +226,9 @@ async def test_a_process_is_killed(code):
     process = reactor.spawnProcess(module.P(), sys.executable, sleeps, env=dict(os.environ))
     await up
     pid = process.pid
-    lines = await end_left_behind(reactor, {NAME})
+    lines = without_names(await end_left_behind(reactor))
     assert f"it left process {pid} of {NAME} running" in lines
     assert await gone == 9
-
-
-@ensureDeferred
-async def test_a_thread_is_said_and_goes_on(code, clock):
-    stop = threading.Event()
-    threads = [
-        threading.Thread(target=code("def work(): stop.wait(30)", stop=stop).work, daemon=True),
-        code(
-            "class T(Thread):\n    def run(self): stop.wait(30)", stop=stop, Thread=threading.Thread
-        ).T(daemon=True),
-    ]
-    for thread in threads:
-        thread.start()
-    try:
-        lines = await end_left_behind(clock, {NAME})
-    finally:
-        stop.set()
-        for thread in threads:
-            thread.join()
-    assert lines == [f"it left a thread of {NAME} running, which nothing can end"] * 2
 
 
 @ensureDeferred
@@ -243,8 +240,161 @@ async def test_what_cannot_be_ended_is_said_and_the_rest_is_ended(code, clock, m
         raise RuntimeError("no")
 
     monkeypatch.setattr(first, "cancel", broken)
-    assert await end_left_behind(clock, {NAME}) == [
+    assert without_names(await end_left_behind(clock)) == [
         f"it left a timer of {NAME} running, which could not be ended (RuntimeError: no)",
         f"it left a timer of {NAME} running",
     ]
     assert [call for call in clock.getDelayedCalls() if call is not first] == []
+
+
+@pytest.mark.logs_failures
+@ensureDeferred
+async def test_what_is_never_down_holds_nobody_up_and_is_taken_out(code, monkeypatch):
+    monkeypatch.setattr(left_behind, "END_BOUND", 0.2)
+    module = code(
+        """
+        class Says(DatagramProtocol):
+            def stopProtocol(self): self.transport.write(b"bye")
+        class Serial(FileDescriptor):
+            def loseConnection(self): return Deferred()
+        """,
+        DatagramProtocol=DatagramProtocol,
+        FileDescriptor=FileDescriptor,
+        Deferred=Deferred,
+    )
+    udp = reactor.listenUDP(0, module.Says(), interface="127.0.0.1")
+    number = udp.getHost().port
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        serial = module.Serial(reactor)
+        serial.fileno = ours.fileno
+        serial.startReading()
+        lines = await end_left_behind(reactor)
+        assert sorted(lines) == [
+            f"it left a connection of {NAME} open (Serial), which is not down 0.2 s after it was "
+            "ended",
+            f"it left a listener of {NAME} at {number} (Says), which is not down 0.2 s after it "
+            "was ended",
+        ]
+        assert not {serial, udp} & {*reactor.getReaders()}
+        assert await end_left_behind(reactor) == []
+
+
+def test_each_is_said_with_what_it_runs(code, clock):
+    held = code(
+        f"{CODE}\nclock.callLater(1, later)\nclock.callLater(2, Beat().strike)\n"
+        "clock.callLater(3, lambda: 0)\nheld = Deferred.fromCoroutine(outer())",
+        clock=clock,
+        **GIVEN,
+    ).held
+    held.addErrback(lambda failure: None)
+    lines = []
+    Deferred.fromCoroutine(end_left_behind(clock)).addCallback(lines.extend)
+    assert sorted(lines) == [
+        f"it left a timer of {NAME} running ({name})"
+        for name in ("lambda", "later", "outer", "strike")
+    ]
+
+
+class Waits(Protocol):
+    """Takes what comes."""
+
+
+@ensureDeferred
+async def test_a_service_that_connects_again_does_not(code):
+    up = Deferred()
+    module = code(
+        """
+        class P(Protocol):
+            def connectionMade(self):
+                if not up.called: up.callback(None)
+        class F(Factory):
+            protocol = P
+        """,
+        Protocol=Protocol,
+        Factory=Factory,
+        up=up,
+    )
+    port = reactor.listenTCP(0, Factory.forProtocol(Waits), interface="127.0.0.1")
+    try:
+        to = TCP4ClientEndpoint(reactor, "127.0.0.1", port.getHost().port)
+        ClientService(to, module.F()).startService()
+        await up
+        lines = without_names(await end_left_behind(reactor))
+        assert sorted(lines) == [
+            f"it left a connection of {NAME} open",
+            f"it left a timer of {NAME} running",
+        ]
+        assert await end_left_behind(reactor) == []
+    finally:
+        await port.stopListening()
+
+
+@ensureDeferred
+async def test_an_answer_whose_body_is_delivered_to_it_is_closed(code):
+    asked, begun = Deferred(), Deferred()
+
+    class Endless(Resource):
+        isLeaf = True
+
+        def render_GET(self, request):
+            request.notifyFinish().addErrback(lambda failure: None)
+            request.write(b"begun")
+            return NOT_DONE_YET
+
+    module = code(
+        "class Body(Protocol):\n    def dataReceived(self, data): begun.callback(data)",
+        Protocol=Protocol,
+        begun=begun,
+    )
+    pool = HTTPConnectionPool(reactor, persistent=False)
+    port = reactor.listenTCP(0, Site(Endless()), interface="127.0.0.1")
+    try:
+        url = f"http://127.0.0.1:{port.getHost().port}/".encode()
+        Agent(reactor, pool=pool).request(b"GET", url).chainDeferred(asked)
+        (await asked).deliverBody(module.Body())
+        assert await begun == b"begun"
+        assert await end_left_behind(reactor) == [f"it left a connection of {NAME} open (Body)"]
+        assert await end_left_behind(reactor) == []
+    finally:
+        await port.stopListening()
+
+
+@ensureDeferred
+async def test_tasks_observers_and_calls_at_the_stop_go(code):
+    module = code(
+        """
+        def steps():
+            while True: yield None
+        def hears(event): heard.append(event)
+        def at_stop(what): pass
+        """,
+        heard=[],
+    )
+    task = cooperate(module.steps())
+    ended = task.whenDone()
+    ended.addErrback(lambda failure: None)
+    globalLogPublisher.addObserver(module.hears)
+    reactor.addSystemEventTrigger("before", "shutdown", module.at_stop, 1)
+    assert await end_left_behind(reactor, {"another"}) == []
+    lines = await end_left_behind(reactor)
+    assert sorted(lines) == [
+        f"it left a call of {NAME} at the reactor's shutdown (at_stop)",
+        f"it left a task of {NAME} running (steps)",
+        f"it left an observer of the log of {NAME} (hears)",
+    ]
+    assert await end_left_behind(reactor) == []
+    with pytest.raises(TaskStopped):
+        task.pause()
+
+
+@ensureDeferred
+async def test_that_something_cannot_be_looked_at_costs_nothing_else(code, monkeypatch):
+    held = code("clock.callLater(60, print, later := lambda: 0)", clock=reactor)
+
+    def broken():
+        raise RuntimeError("no")
+
+    monkeypatch.setattr(reactor, "getReaders", broken)
+    assert await end_left_behind(reactor) == [f"it left a timer of {NAME} running (lambda)"]
+    assert held

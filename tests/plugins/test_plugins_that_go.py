@@ -347,3 +347,32 @@ def test_a_command_that_leaves_or_exhausts_the_stack_is_an_error_of_its_own(host
     with pytest.raises(Exception, match="x-leaves"):
         hosted.host.run(hosted.probe.subscribe("x-leaves://"))
     assert hosted.ask("apply") == {}
+
+
+SAYS = """
+    from twisted.internet.task import LoopingCall
+    HELD = []
+
+    def apply(host, options):
+        HELD.append(host)
+        loop = LoopingCall(host.log, "tick")
+        loop.clock = host.reactor
+        loop.start(1, now=False)
+"""
+
+
+def test_the_host_it_was_handed_says_nothing_in_its_name_any_more(hosted, log_lines):
+    hosted.start(hosted.write("says", SAYS))
+    (host,) = hosted.module("says").HELD
+    hosted.host.advance(2)
+    assert log_lines().count("says: tick") >= 1
+    hosted.ask("disable", id="says")
+    (line,) = [line for line in log_lines() if " left a timer of " in line]
+    assert line.startswith("plugin says: it left a timer of _ahpd_plugin_says")
+    assert " running (log): " in line
+    before = log_lines()
+    hosted.host.advance(2)
+    for say in (host.log, host.say, host.context.log, host.context.say):
+        say("still here")
+    assert log_lines() == before
+    assert not [line for line in before if "still here" in line]
