@@ -52,8 +52,6 @@ async def end_left_behind(reactor: Any, of: Whose, said: Said | None = None) -> 
     A thread that was `said` is not again.
     """
     lines: list[str] = []
-    if not of.modules:
-        return lines
     known: dict[int, Left] = {}
     for _ in range(_ROUNDS):
         before = len(known)

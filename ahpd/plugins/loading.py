@@ -137,6 +137,7 @@ class Loader:
             self._warn(found)
             imported = import_plugin(found)
             self._standing.append(imported)
+            self._stalls.knows(found, imported.belongs)
             options = await self._options(found, imported)
             return await self._applied(entry, found, imported, options)
         except Skipped as skipped:
@@ -260,7 +261,10 @@ class Loader:
     async def _end_left_behind(
         self, plugin: str, modules: Collection[str], handed: Collection[object] = ()
     ) -> None:
-        of = Whose(modules, cache(partial(has_module, self._standing)), handed)
+        if not modules:
+            return
+        stands = cache(partial(has_module, self._standing))
+        of = Whose(modules, stands, handed, min(modules))
         for line in await end_left_behind(self.around.reactor, of, self._said):
             log.warn(
                 "plugin {plugin}: {line}: what it opens it has to close", plugin=plugin, line=line

@@ -53,7 +53,7 @@ class Imported:
     """What the module says it is called, or else its manifest."""
     name: str | None
     """The id it exports, which is the plugin's."""
-    _belongs: Belongings = attrs.field(repr=False)
+    belongs: Belongings = attrs.field(repr=False)
     _tree: TreePath | None = attrs.field(default=None, repr=False)
     """The source tree that was opened to import it."""
 
@@ -100,15 +100,15 @@ def purge(imported: Imported, others: Collection[Imported] = ()) -> frozenset[st
     """
     return frozenset(
         name
-        for name, module in _let_go(imported._belongs, imported._tree)
-        if not any(other._belongs.has(name, module) for other in others)
+        for name, module in _let_go(imported.belongs, imported._tree)
+        if not any(other.belongs.has(name, module) for other in others)
     )
 
 
 def has_module(plugins: Collection[Imported], name: str) -> bool:
     """Whether the module that is imported as `name` is one of these plugins' own."""
     module = sys.modules.get(name)
-    return any(one._belongs.has(name, module) for one in plugins)
+    return any(one.belongs.has(name, module) for one in plugins)
 
 
 # -- importing -----------------------------------------------------------------------

@@ -14,11 +14,13 @@ from an instance's own `__dict__`, and what raises all the same is nobody's.
 """
 
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Container, Iterable, Iterator
+from contextlib import suppress
 from functools import partial
 from threading import Thread, Timer
 from types import (
     AsyncGeneratorType,
+    BuiltinFunctionType,
     CellType,
     CoroutineType,
     FrameType,
@@ -92,9 +94,11 @@ class Whose:
     the plugin was handed of the host.
     """
 
-    modules: Collection[str]
+    modules: Container[str]
     stands: Callable[[str], bool] = lambda module: False
     handed: Collection[object] = ()
+    main: str = ""
+    """The module that what is handed is said to be of."""
 
     def __call__(self, thing: object) -> Code | None:
         """The code of `modules` that `thing` runs."""
@@ -158,7 +162,7 @@ class _Look:
             # What its class inherits from a library is called for its sake.
             on = thing.__self__
             if any(on is one for one in self._whose.handed):
-                return Code(next(iter(sorted(self._whose.modules))), _name_of(thing))
+                return Code(self._whose.main, _name_of(thing))
             module = module_of(on)
         else:
             module = module_of(thing)
@@ -224,6 +228,16 @@ def _is_a(thing: Any, kind: type) -> bool:
 
 def _is_plain(module: str) -> bool:
     return module.partition(".")[0] in _PLAIN
+
+
+def words_for(call: Any) -> str:
+    """What would be called first, as `time.sleep`: of a call that somebody put off."""
+    with suppress(Exception):
+        for one in _called(call, plain=True):
+            module = one.__module__ if type(one) is BuiltinFunctionType else module_of(one)
+            name = one.__name__ if type(one) is BuiltinFunctionType else _name_of(one)
+            return f"{module}.{name}"
+    return "a call"
 
 
 # -- who is called ---------------------------------------------------------------------

@@ -454,10 +454,10 @@ def test_this_programs_own_modules_are_nobodys_to_take(tmp_path, site):
 
     files = {"acme_bot/__init__.py": "", "acme_bot/plugin.yaml": ""}
     imported = import_plugin(bot(tmp_path, site, **files))
-    listed = frozenset({ahpd.plugins.ids.__file__, *imported._belongs.files()})
+    listed = frozenset({ahpd.plugins.ids.__file__, *imported.belongs.files()})
     import attrs
 
-    greedy = attrs.evolve(imported, belongs=attrs.evolve(imported._belongs, files=lambda: listed))
+    greedy = attrs.evolve(imported, belongs=attrs.evolve(imported.belongs, files=lambda: listed))
     purge(greedy)
     assert sys.modules["ahpd.plugins.ids"] is ahpd.plugins.ids
 

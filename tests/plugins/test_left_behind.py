@@ -30,7 +30,7 @@ NAME = "left_here"
 
 def end_left_behind(reactor, modules=(NAME,), *, stands=(), handed=(), said=None):
     """What `modules` left is ended, while those that stand run on."""
-    of = Whose(frozenset(modules), frozenset(stands).__contains__, handed)
+    of = Whose(frozenset(modules), frozenset(stands).__contains__, handed, NAME)
     return left_behind.end_left_behind(reactor, of, said)
 
 

@@ -33,7 +33,7 @@ def code(module, text, **given):
 
 def whose(thing, **options):
     """The name of the code of mine that a thing runs, while theirs runs on."""
-    found = Whose(frozenset({MINE}), frozenset({THEIRS}).__contains__, **options)(thing)
+    found = Whose(frozenset({MINE}), frozenset({THEIRS}).__contains__, main=MINE, **options)(thing)
     assert found is None or found.module == MINE
     return found and found.name
 
