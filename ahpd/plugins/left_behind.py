@@ -106,14 +106,20 @@ def _sockets(reactor: Any, of: Whose) -> Iterator[Left]:
         if (code := of(one)) is None:
             continue
         take_out = partial(_take_out, reactor, one)
-        if IListeningPort.providedBy(one):
-            what = f"a listener of {code.module} at {_address(one)} ({code.name})"
-            yield Left(one, what, one.stopListening, take_out)
-        elif ITransport.providedBy(one):
-            abort = getattr(one, "abortConnection", None) or one.loseConnection
-            yield Left(one, f"a connection of {code.module} open ({code.name})", abort, take_out)
-        else:
+        try:
+            yield _socket(one, code, take_out)
+        except Exception:  # it is the plugin's own code that says what it is
             yield Left(one, f"a descriptor of {code.module} open ({code.name})", take_out)
+
+
+def _socket(one: Any, code: Code, take_out: Callable[[], object]) -> Left:
+    if IListeningPort.providedBy(one):
+        what = f"a listener of {code.module} at {_address(one)} ({code.name})"
+        return Left(one, what, one.stopListening, take_out)
+    if ITransport.providedBy(one):
+        abort = getattr(one, "abortConnection", None) or one.loseConnection
+        return Left(one, f"a connection of {code.module} open ({code.name})", abort, take_out)
+    return Left(one, f"a descriptor of {code.module} open ({code.name})", take_out)
 
 
 def _address(port: Any) -> str:
@@ -178,13 +184,16 @@ def _threads(of: Whose, said: Said) -> Iterator[str]:
     """A line for each thread that runs its code, where there was none for that yet."""
     frames = sys._current_frames()
     for thread in threading.enumerate():
-        if (found := _run_by(thread, frames.get(thread.ident or 0), of)) is None:
+        try:
+            found = _run_by(thread, frames.get(thread.ident or 0), of)
+            if found is None or said.get(thread) == found[1]:
+                continue
+            said[thread] = found[1]
+        except Exception as error:  # a class of a plugin's own may compare as it likes
+            log.debug("a thread cannot be looked at: {why}", why=words_of(error))
             continue
-        code, call = found
-        if said.get(thread) != call:
-            said[thread] = call
-            name = f"({code.name})"
-            yield f"a thread of {code.module} running, which nothing can end {name}"
+        name = f"({found[0].name})"
+        yield f"a thread of {found[0].module} running, which nothing can end {name}"
 
 
 def _run_by(thread: threading.Thread, frame: Any, of: Whose) -> tuple[Code, int] | None:
@@ -195,6 +204,6 @@ def _run_by(thread: threading.Thread, frame: Any, of: Whose) -> tuple[Code, int]
         return running[0], id(running[1])
     if type(thread) is threading.Timer and thread.finished.is_set():
         return None  # it is about to end
-    target = getattr(thread, "_target", None)
+    target = object.__getattribute__(thread, "__dict__").get("_target")
     code = of(thread) or next(filter(None, map(of, left_elsewhere.coroutines(target))), None)
     return None if code is None else (code, 0)

@@ -8,7 +8,8 @@ from an instance's own `__dict__`, and what raises all the same is nobody's.
 - What is between is looked through where it calls on behalf of somebody else: what Twisted and the
   standard library wrap, and the one protocol, factory or function that an object or a closure of a
   library holds.
-- Code of ahpd, or of another plugin that runs on, ends the look, whatever it leads to.
+- Code of ahpd, or of another plugin that runs on, ends the look, whatever it leads to; but for
+  `ahpd.client`, whose connections are made by plugins.
 - What only refers to a plugin's code proves nothing: a collection counts where it is Twisted's or
   the standard library's, and all of those it would call are that plugin's.
 """
@@ -66,6 +67,10 @@ _WRAPPED: Final = (
 )
 #: The same of what holds several.
 _WRAPPED_MANY: Final = ("children", "_tasks", "_watchpoints", "callbacks")
+#: What of ahpd a plugin makes for itself, and what leads there to whom it tells what it hears.
+_CLIENT: Final = ("ahpd.client", "ahpd.transports.websocket_client")
+_TELLS: Final = ("_handler", "_owner", "_audience")
+_TELLS_MANY: Final = ("_on_action", "_on_notification", "_on_violation", "_on_snapshot")
 #: How many wrappers are looked through.
 _DEPTH: Final = 24
 #: What is not a library's in the sense of above.
@@ -121,7 +126,8 @@ class Whose:
 
     def is_others(self, module: str) -> bool:
         """Whether a module is ahpd's, or that of a plugin that runs on."""
-        return module.partition(".")[0] == OURS or self.stands(module)
+        ours = module.partition(".")[0] == OURS and not _is_client(module)
+        return ours or self.stands(module)
 
 
 class _Look:
@@ -226,6 +232,10 @@ def _is_a(thing: Any, kind: type) -> bool:
     return kind in _MRO(type(thing))
 
 
+def _is_client(module: str) -> bool:
+    return any(module == one or module.startswith(f"{one}.") for one in _CLIENT)
+
+
 def _is_plain(module: str) -> bool:
     return module.partition(".")[0] in _PLAIN
 
@@ -271,10 +281,17 @@ def _called(thing: Any, plain: bool) -> Iterator[Any]:
     elif _is_a(thing, Deferred):
         yield from _waiting(thing)
     else:
-        held = _vars(thing)
-        yield from (held[name] for name in _WRAPPED if name in held)
-        if plain:
-            yield from (_members(held[name]) for name in _WRAPPED_MANY if name in held)
+        yield from _wrapped(thing, plain)
+
+
+def _wrapped(thing: Any, plain: bool) -> Iterator[Any]:
+    held = _vars(thing)
+    yield from (held[name] for name in _WRAPPED if name in held)
+    many: tuple[str, ...] = _WRAPPED_MANY if plain else ()
+    if _is_client(module_of(thing)):
+        yield from (held[name] for name in _TELLS if name in held)
+        many = _TELLS_MANY
+    yield from (_members(held[name]) for name in many if name in held)
 
 
 _PARTIAL: Final = ("func", "args", "keywords")

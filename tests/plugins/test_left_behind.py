@@ -398,3 +398,24 @@ async def test_that_something_cannot_be_looked_at_costs_nothing_else(code, monke
     monkeypatch.setattr(reactor, "getReaders", broken)
     assert await end_left_behind(reactor) == [f"it left a timer of {NAME} running (lambda)"]
     assert held
+
+
+@ensureDeferred
+async def test_what_does_not_even_say_what_it_is_is_taken_out(code):
+    module = code(
+        """
+        class Odd(FileDescriptor):
+            @property
+            def __provides__(self): raise RuntimeError("no")
+            def __getattr__(self, name): raise RuntimeError(name)
+        """,
+        FileDescriptor=FileDescriptor,
+    )
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        odd = module.Odd(reactor)
+        odd.fileno = ours.fileno
+        odd.startReading()
+        (line,) = await end_left_behind(reactor)
+        assert line == f"it left a descriptor of {NAME} open (Odd)"
+        assert not [one for one in reactor.getReaders() if one is odd]

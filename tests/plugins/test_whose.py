@@ -18,6 +18,7 @@ from twisted.web.resource import Resource
 from twisted.web.server import Site
 
 from ahpd.bounded import bounded
+from ahpd.client import Client
 from ahpd.plugins.whose import Code, Whose
 
 MINE, THEIRS, LIBRARY = "mine.main", "theirs.main", "some_library"
@@ -175,6 +176,22 @@ def test_what_the_plugin_was_handed_is_its_own_and_what_another_was_is_not(mine)
     assert whose(called(own.log, "tick"), handed=[own]) == "log"
     assert whose(repeated(others.log, "tick"), handed=[own]) is None
     assert whose(called(others.log, mine.job), handed=[own]) is None
+
+
+def test_a_connection_of_a_client_is_whose_it_tells_what_it_hears(mine, theirs):
+    def connection(*hooks):
+        client = Client("some", Clock())
+        handler = client.accept(types.SimpleNamespace())
+        for hook in hooks:
+            client.on_action(hook)
+        made = code("ahpd.transports.websocket_client", "class Made: pass").Made()
+        made._handler = handler
+        return types.SimpleNamespace(protocol=made)
+
+    assert whose(connection(mine.job)) == "job"
+    assert whose(connection(theirs.job)) is None
+    assert whose(connection(mine.job, theirs.job)) is None
+    assert whose(connection()) is None
 
 
 SWALLOWS = """
