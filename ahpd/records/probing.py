@@ -48,7 +48,8 @@ class Probes:
         """The host listens: ask those that were opened so far, and others as they are."""
         if not self._begun and not self._stopped:
             self._begun = True
-            self._next = self._agents.clock.callLater(QUIET, self._ask_next)
+            if self._waiting:
+                self._next = self._agents.clock.callLater(QUIET, self._ask_next)
 
     def stop(self) -> None:
         """Ask nobody any more; what is answered from now on counts for nothing."""
