@@ -65,6 +65,27 @@ class Started:
         return self
 
 
+class Leaving:
+    """What ends the process beside the reactor, and what it was told."""
+
+    made = None
+
+    def __init__(self, seconds, leave):
+        self.seconds, self.told = seconds, []
+        Leaving.made = self
+
+    def begin(self):
+        self.told.append("begin")
+
+    def drained(self, status):
+        self.told.append(status)
+
+
+@pytest.fixture(autouse=True)
+def _leaving(monkeypatch):
+    monkeypatch.setattr(lifecycle, "Leaving", Leaving)
+
+
 @pytest.fixture(autouse=True)
 def _own_signals():
     kept = {number: signal.getsignal(number) for number in (1, 2, 15)}
@@ -205,25 +226,8 @@ def test_nothing_more_is_prepared_once_it_stops():
     assert done == [0]
 
 
-class Leaving:
-    """What ends the process beside the reactor, and what it was told."""
-
-    made = None
-
-    def __init__(self, seconds, leave):
-        self.seconds, self.told = seconds, []
-        Leaving.made = self
-
-    def begin(self):
-        self.told.append("begin")
-
-    def drained(self, status):
-        self.told.append(status)
-
-
 @pytest.mark.parametrize("ready", [succeed("ws://x"), fail(OSError(13, "Permission denied"))])
-def test_a_stop_is_bounded_beside_the_reactor_too(monkeypatch, ready):
-    monkeypatch.setattr(lifecycle, "Leaving", Leaving)
+def test_a_stop_is_bounded_beside_the_reactor_too(ready):
     started = Started(ready).start()
     started.reactor.start()
     assert (Leaving.made.seconds, Leaving.made.told) == (22.0, [])
