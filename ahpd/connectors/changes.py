@@ -25,7 +25,7 @@ from ahpd.connectors.rules import Rules, unknown
 from ahpd.extensions.owners import HOST
 from ahpd.interfaces import Adapter, Caller, Owned, SecretFailure
 from ahpd.protocol import State
-from ahpd.protocol.errors import RpcError, internal_error, invalid_params
+from ahpd.protocol.errors import internal_error, invalid_params
 from ahpd.schemas import (
     Misfit,
     all_hidden,
@@ -145,26 +145,28 @@ class Changes:
 
     async def written(self, prepared: Prepared) -> Live:
         """Within the connector's turn: keep what was prepared, and open it."""
-        asked, adapter = prepared.asked, prepared.owned.value
+        asked = prepared.asked
         before = self._connectors.lives.get(asked.id)
         record_before: State | None = None if before is None else before.record
-        had: Mapping[str, Any] = {} if record_before is None else record_before["config"]
-        try:
-            config = await self._ground.vaulted.moved(
-                adapter.schema, asked.owner, SUBJECT, asked.id, prepared.config, prepared.held
-            )
-        except SecretFailure as failed:
-            words = struck(failed, secrets_in(adapter.schema, prepared.config))
-            raise internal_error(f"The connector {asked.id} was not kept: {words}") from None
         with self._connectors.quiet(asked.id):
-            try:
-                live = await self._connectors.keep(record_of(asked, config, record_before))
-            except RpcError:
-                await self._connectors.forget(asked.owner, asked.id, config, had)
-                raise
+            live = await self._kept(prepared, record_before)
             if record_before is not None:
-                await self._connectors.forget(record_before["owner"], asked.id, had, config)
+                had, owner = record_before["config"], record_before["owner"]
+                await self._connectors.forget(owner, asked.id, had, live.record["config"])
             await self._connectors.reopened(live)
+        return live
+
+    async def _kept(self, prepared: Prepared, record_before: State | None) -> Live:
+        """Keep the record and its secrets, both or neither. Raises `RpcError`."""
+        asked, schema = prepared.asked, prepared.owned.value.schema
+        try:
+            async with self._ground.vaulted.moving(
+                schema, asked.owner, SUBJECT, asked.id, prepared.config, prepared.held
+            ) as config:
+                live = await self._connectors.keep(record_of(asked, config, record_before))
+        except SecretFailure as failed:
+            words = struck(failed, secrets_in(schema, prepared.config))
+            raise internal_error(f"The connector {asked.id} was not kept: {words}") from None
         return live
 
     def _check_automations(
@@ -259,15 +261,15 @@ class Changes:
             config = live.record["config"]
             try:
                 given = with_values(schema, config, values)
-                moved = await self._ground.vaulted.moved(
+                async with self._ground.vaulted.moving(
                     schema, live.owner, SUBJECT, live.id, given, config
-                )
+                ) as moved:
+                    if moved != config:
+                        await self._connectors.keep({**live.record, "config": moved})
             except SecretFailure as failed:
                 words = struck(failed, values.values())
                 raise internal_error(f"The secret was not kept: {words}") from None
-            if moved != config:
-                await self._connectors.keep({**live.record, "config": moved})
-                await self._connectors.forget(live.owner, live.id, config, moved)
+            await self._connectors.forget(live.owner, live.id, config, moved)
         opened.secrets.extend(values.values())
         opened.connector = attrs.evolve(
             opened.connector, config=with_values(schema, opened.connector.config, values)

@@ -13,6 +13,10 @@ class SecretFailure(Exception):
     """A secret that cannot be read or kept; `str()` names it and never holds it."""
 
 
+class MissingSecret(SecretFailure):
+    """The vault answered, and holds no secret of that name."""
+
+
 class IVault(Interface):
     """Keeps secrets. Everything may be awaited, because a vault may be elsewhere."""
 
@@ -36,7 +40,7 @@ class ISecrets(Interface):
         """The secret behind `name`, read for the work of `team` or `owner` (`user:<id>`).
 
         A `host:` name is any work's. Raises `SecretFailure` for a name that is none (the three
-        forms spelled out), one out of scope, and one the vault does not hold
+        forms spelled out) and one out of scope, and `MissingSecret` for one the vault does not hold
         (`the vault holds no host:stripe`).
         """
 

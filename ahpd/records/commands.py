@@ -136,7 +136,6 @@ class AgentCommands:
     async def _put(self, asked: WrittenRecord, before: Held | None, caller: Caller) -> State:
         same = before is not None and before.written.owner == asked.owner
         left = None if before is None else before.written
-        held = left.config if left is not None and same else None
         if before is not None:
             asked = attrs.evolve(asked, mode=before.written.mode)
         want = wanted(
@@ -146,21 +145,17 @@ class AgentCommands:
             left if same else None,
             self._connectors(),
         )
-        written = await self._vault(want)
-        try:
-            await self._records.keep(written)
-        except RecordsFailure as failure:
-            await self._forget(written, held or {})
-            raise internal_error(f"{asked.id} could not be kept: {failure}") from None
+        written = await self._kept(want)
         if left is not None:
             # What another owner kept is forgotten whole, whatever the new record names.
             await self._forget(left, written.config if same else {})
         return self._row(await self._records.change(written), caller)
 
-    async def _vault(self, want: Wanted) -> WrittenRecord:
+    async def _kept(self, want: Wanted) -> WrittenRecord:
+        """Keep a record and its secrets, both or neither; as it is kept. Raises `RpcError`."""
         written = want.written
         try:
-            config = await self._vaulted.moved(
+            async with self._vaulted.moving(
                 want.schema,
                 written.owner,
                 SUBJECT,
@@ -168,10 +163,14 @@ class AgentCommands:
                 written.config,
                 want.held,
                 want.key_fields,
-            )
+            ) as config:
+                kept = attrs.evolve(written, config=config)
+                await self._records.keep(kept)
         except SecretFailure as failure:
             raise invalid_params(f"params.config.{failure}") from None
-        return attrs.evolve(written, config=config)
+        except RecordsFailure as failure:
+            raise internal_error(f"{written.id} could not be kept: {failure}") from None
+        return kept
 
     async def _forget(self, written: WrittenRecord, kept: Mapping[str, Any]) -> None:
         """Take the secrets that are a record's own and `kept` does not name out of the vault."""

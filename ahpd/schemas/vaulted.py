@@ -6,15 +6,20 @@ The secret of its field is kept as `<owner>:<subject>/<id>/<field>`: `host:conne
 "An engine of your own", `x-ahpd-agents`, `x-ahpd-connectors`.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Any, Final
 
-from ahpd.interfaces.vault import ISecrets, SecretFailure
+from twisted.logger import Logger
+
+from ahpd.interfaces.vault import ISecrets, MissingSecret, SecretFailure
 from ahpd.schemas.documents import plain
 from ahpd.schemas.filling import Field, fields_of, filled
 from ahpd.schemas.references import SECRET, VARIABLES, is_reference, named_by
 from ahpd.vault import names
 from ahpd.vault.values import check_text
+
+log = Logger()
 
 #: What names of records' secrets begin with, behind the owner.
 SUBJECTS: Final = ("agent", "connector", "tunnel")
@@ -61,7 +66,8 @@ class Vaulted:
         self._environ = environ
         self._known = known
 
-    async def moved(
+    @asynccontextmanager
+    async def moving(
         self,
         schema: Mapping[str, Any],
         owner: str,
@@ -70,7 +76,7 @@ class Vaulted:
         config: Mapping[str, Any],
         held: Mapping[str, Any] | None,
         extra: Collection[str] = (),
-    ) -> dict[str, Any]:
+    ) -> AsyncIterator[dict[str, Any]]:
         """`config` as the record keeps it: `{"$secret": name}` in each secret field.
 
         Secret is what the schema marks (`secret`, or `writeOnly` as it was once written) and
@@ -78,9 +84,53 @@ class Vaulted:
         `held`, the record's config until now, has; `filled`, called before, also keeps what was
         not sent. `held` is None for a new record and for another owner's. A reference stays as it is: `{"fromEnv": NAME}` for the host's
         records alone, `{"$secret": name}` where the owner may read it and it is no other
-        record's. Raises `SecretFailure`, naming the field; nothing was kept then, unless it is
-        the vault that failed.
+        record's. Raises `SecretFailure`, naming the field; the vault is as it was then.
+
+        The record is written within: where that raises, the vault is put back to what it held, so
+        that a record that stays has the secrets it had.
         """
+        whole, moving = self._planned(schema, owner, subject, identifier, config, held, extra)
+        before = [(name, await self._held(name, owner)) for _, name in moving]
+        begun = 0
+        try:
+            for field, name in moving:
+                begun += 1
+                await self._secrets.keep(name, field.value)
+                field.place[field.key] = {SECRET: name}
+            yield whole
+        except Exception:
+            await self._put_back(before[:begun])
+            raise
+
+    async def _held(self, name: str, owner: str) -> str | None:
+        """What the vault holds under a name that is about to be replaced; None for nothing."""
+        try:
+            return await self._secrets.read(name, **_work(owner))
+        except MissingSecret:
+            return None
+
+    async def _put_back(self, before: Sequence[tuple[str, str | None]]) -> None:
+        for name, value in reversed(before):
+            try:
+                if value is None:
+                    await self._secrets.forget(name)
+                else:
+                    await self._secrets.keep(name, value)
+            except SecretFailure as failure:
+                log.error("{name} is not what it was: {words}", name=name, words=str(failure))
+
+    def _planned(
+        self,
+        schema: Mapping[str, Any],
+        owner: str,
+        subject: str,
+        identifier: str,
+        config: Mapping[str, Any],
+        held: Mapping[str, Any] | None,
+        extra: Collection[str],
+    ) -> tuple[dict[str, Any], list[tuple[Field, str]]]:
+        """The config as it is to be kept, and each field whose value is still plain in it with
+        the name its secret is to have."""
         begin = prefix(owner, subject, identifier)
         whole = filled(schema, config, held, extra, absent=False)
         fields = list(fields_of(schema, whole, extra))
@@ -93,10 +143,7 @@ class Vaulted:
                 names.parse(name)
                 check_text(field.path, field.value)
                 moving.append((field, name))
-        for field, name in moving:
-            await self._secrets.keep(name, field.value)
-            field.place[field.key] = {SECRET: name}
-        return whole
+        return whole, moving
 
     def _referred(self, field: Field, owner: str, begin: str) -> str:
         """The name a reference names, once it may stay. Raises `SecretFailure`."""

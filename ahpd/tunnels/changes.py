@@ -54,8 +54,9 @@ class Changes:
         whole = self._fit(kind, given, None, at, connectors=purpose != SYSTEM)
         identifier = self._ids()
         async with self._tunnels.turn(identifier):
-            settings = await self._settings.kept(kind.schema, identifier, whole, None)
-            live = self._tunnels.hold(record_of(identifier, name, owned.plugin, purpose, settings))
+            async with self._settings.kept(kind.schema, identifier, whole, None) as settings:
+                record = record_of(identifier, name, owned.plugin, purpose, settings)
+            live = self._tunnels.hold(record)
             live.secrets.update(secrets_in(kind.schema, whole))
             try:
                 await self._tunnels.put(live, live.record)

@@ -161,10 +161,10 @@ class Tunnels:
     async def keep(self, live: Live, kind: TunnelKind, settings: Mapping[str, Any]) -> None:
         """Keep other settings of a tunnel; new secrets are plain in them. Raises `Problem`."""
         before = live.settings
-        after = await self._settings.kept(kind.schema, live.id, settings, before)
-        if after != before:
-            await self.put(live, with_settings(live.record, after))
-            await self.forget(live, before, after)
+        async with self._settings.kept(kind.schema, live.id, settings, before) as after:
+            if after != before:
+                await self.put(live, with_settings(live.record, after))
+        await self.forget(live, before, after)
 
     async def forget(self, live: Live, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
         """Take out of the vault what is not named any more. Failing to is logged."""

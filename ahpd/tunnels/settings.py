@@ -4,7 +4,8 @@ A change names the settings it changes. A secret that is sent empty, or not sent
 and null takes a setting out. Source: PLUGINS.txt, "A tunnel kind of your own", `x-ahpd-tunnels`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 from ahpd.extensions.connector_fields import not_of_the_host
@@ -87,16 +88,21 @@ class Settings:
             raise Problem(struck(failed, secrets_in(schema, settings))) from None
         return read
 
+    @asynccontextmanager
     async def kept(
         self,
         schema: Mapping[str, Any],
         identifier: str,
         settings: Mapping[str, Any],
         held: Mapping[str, Any] | None,
-    ) -> dict[str, Any]:
-        """Settings as the record keeps them, their secrets in the vault. Raises `Problem`."""
+    ) -> AsyncIterator[dict[str, Any]]:
+        """Settings as the record keeps them, their secrets in the vault for as long as the record
+        is written within: where that raises, those are what they were. Raises `Problem`."""
         try:
-            return await self._vaulted.moved(schema, OWNER, SUBJECT, identifier, settings, held)
+            async with self._vaulted.moving(
+                schema, OWNER, SUBJECT, identifier, settings, held
+            ) as kept:
+                yield kept
         except SecretFailure as failed:
             words = struck(failed, secrets_in(schema, settings))
             raise Problem(f"the tunnel was not kept: {words}") from None

@@ -6,7 +6,7 @@ from typing import Any
 from zope.interface import implementer
 
 from ahpd.calling import asked
-from ahpd.interfaces.vault import ISecrets, IVault, SecretFailure
+from ahpd.interfaces.vault import ISecrets, IVault, MissingSecret, SecretFailure
 from ahpd.vault.names import parse, refusal
 from ahpd.vault.values import check_text
 
@@ -34,7 +34,7 @@ class Secrets:
         vault = self._there(name, "read")
         value = await _asked(lambda: vault.get(name), name, "read")
         if value is None:
-            raise SecretFailure(f"the vault holds no {name}")
+            raise MissingSecret(f"the vault holds no {name}")
         if not isinstance(value, str):
             raise SecretFailure(f"{name} cannot be read: the vault answered no text")
         self._known(value)

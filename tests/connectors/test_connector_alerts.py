@@ -3,7 +3,7 @@
 import pytest
 from twisted.internet.defer import Deferred
 
-from ahpd.interfaces import Check, DeviceCode, DeviceSignIn, RpcError
+from ahpd.interfaces import Check, DeviceCode, DeviceSignIn, RecordsFailure, RpcError
 from ahpd.testing.planted import planted
 
 from .connectors_host import KEY, ScriptedAdapter, Tried, person
@@ -212,6 +212,23 @@ def test_a_field_that_named_a_variable_points_at_the_vault_then(host, mail):
     assert host.record()["config"] == reference
     assert host.row()["config"] == reference
     assert mail.history.count(("open", "work")) == 1
+
+
+def test_a_refreshed_secret_whose_record_is_not_kept_leaves_the_vault_as_it_was(host):
+    secret = {"type": "string", "secret": True}
+    schema = {"type": "object", "properties": {"key": secret, "token": secret}}
+    host.offer(ScriptedAdapter(schema=schema))
+    host.environ["K"] = KEY
+    host.put(config={"key": {"fromEnv": "K"}, "token": "the-first"})
+
+    async def full(record):
+        raise RecordsFailure("the disk is full")
+
+    host.service._kept._records.put = full
+    values = {"token": "the-second", "key": "fresh"}
+    words = host.refused("secret", {"id": "work", "values": values}, PLUGIN)
+    assert words == "The connector work was not kept: the disk is full"
+    assert host.vaulted() == {"host:connector/work/token": "the-first"}
 
 
 def test_a_secret_inside_of_an_object_is_refreshed_in_its_place(host):

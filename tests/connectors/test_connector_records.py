@@ -433,6 +433,23 @@ def test_a_store_that_does_not_keep_it_leaves_no_secret_behind(host, mail):
     assert host.row() is None
 
 
+def test_a_put_that_is_not_kept_leaves_the_connector_its_record_and_its_key(host, mail):
+    host.put()
+    record = host.record()
+
+    async def failing(record):
+        raise RecordsFailure("the disk is full")
+
+    host.service._kept._records.put = failing
+    for adapter in ("mail", "other"):
+        host.offer(mail, ScriptedAdapter(name="other"))
+        params = {"id": "work", "adapter": adapter, "owner": "host", "config": {"key": "new-key"}}
+        assert host.refused("put", params) == "The connector work was not kept: the disk is full"
+        assert (host.record(), host.vaulted()) == (record, {"host:connector/work/key": KEY})
+    assert host.row()["state"] == "ready"
+    assert mail.opened["work"][0].config["key"] == KEY
+
+
 # -- automations ---------------------------------------------------------------------------
 
 STARTS = {

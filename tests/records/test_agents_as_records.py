@@ -284,6 +284,21 @@ def test_an_engines_defaults_count_when_a_record_is_put():
     desk.put(config={"level": "low"})
 
 
+def test_a_put_that_cannot_be_kept_leaves_the_agent_its_key(desk, monkeypatch):
+    desk.put(config={"apiKey": KEY})
+    kept = desk.secrets()
+
+    async def full(record):
+        raise RecordsFailure("no space left")
+
+    monkeypatch.setattr(desk.collection, "put", full)
+    failure = refused(desk, config={"apiKey": "another-key-1"})
+    assert failure.message == "build could not be kept: no space left"
+    assert list(kept.values()) == [KEY]
+    assert desk.secrets() == kept
+    assert desk.row()["state"] == "ready"
+
+
 def test_what_cannot_be_kept_leaves_nothing_behind(desk, monkeypatch):
     async def full(record):
         raise RecordsFailure("no space left")

@@ -201,7 +201,7 @@ def test_the_secret_of_a_change_that_was_refused_is_not_kept(host, dev):
         raise ValueError("no")
 
     dev.updating = updating
-    host.refused("dev/update", "t1", {"token": "tok-second"})
+    host.refused("dev/update", "t1", {"port": 2, "token": "tok-second"})
     assert host.vaulted() == {"host:tunnel/t1/token": TOKEN}
 
 
@@ -311,7 +311,7 @@ def test_a_vault_that_keeps_nothing_makes_no_tunnel_and_changes_none():
     words, _ = host.refused("dev/create", value={"port": 1, "token": TOKEN})
     assert "the disk is full" in words
     assert host.record("t2") is None
-    host.refused("dev/update", "t1", {"token": "tok-second"})
+    host.refused("dev/update", "t1", {"port": 2, "token": "tok-second"})
     assert host.vaulted() == {"host:tunnel/t1/token": TOKEN}
     assert host.record()["token"] == REFERENCE
 
@@ -332,6 +332,20 @@ class FullStore(MemoryRecordStore):
 
         held.put = guarded
         return held
+
+
+@pytest.mark.parametrize("live", [False, True])
+def test_a_store_that_keeps_no_change_leaves_a_tunnel_its_secret(live):
+    store = FullStore()
+    host = TunnelsHost(records=store)
+    host.listen()
+    dev = ScriptedKind(updates=live)
+    host.offer(dev)
+    host.invoke("dev/create", value={"port": 1, "token": TOKEN})
+    store.full = True
+    words, _ = host.refused("dev/update", "t1", {"port": 2, "token": "tok-second"})
+    assert words == "the tunnel was not kept: records tunnels: no space left"
+    assert host.vaulted() == {"host:tunnel/t1/token": TOKEN}
 
 
 def test_a_store_that_keeps_nothing_makes_no_tunnel_and_leaves_no_secret():
