@@ -114,7 +114,7 @@ def make_plugin_side(
         MemoryVault() if config_dir is None else FileVault(config_dir / "vault.json", run_blocking)
     )
     unspoken = Unspoken(settings.unspoken)
-    world = World(secrets=Secrets(vault, unspoken.add))
+    world = World(secrets=Secrets(vault, unspoken.add, scheduler))
     events = Events(scheduler, read_only)
     rows = PluginRows(now, world.methods_of, lambda: (*unspoken, *loader.read))
     announcements = Announcements()
@@ -141,8 +141,8 @@ def make_plugin_side(
 
     loader = LoaderAtNeed(scheduler, make)
 
-    def vault_taken(taken: Any) -> None:
-        world.secrets = Secrets(taken, unspoken.add)
+    def vault_taken(taken: Any, plugin: str) -> None:
+        world.secrets = Secrets(taken, unspoken.add, scheduler, plugin)
 
     return PluginSide(
         world=world,

@@ -40,8 +40,8 @@ STOP_BOUND: Final = 6.0
 class Plugins(Service):
     """The plugins of one host, in the order the configuration names them.
 
-    `vault_taken` is told of a vault that a plugin supplies, before the next plugin is loaded: its
-    options may name what that vault holds. `own` are the host's own names of agents (`fold`).
+    `vault_taken` is told of a vault and the plugin that supplies it, before the next plugin is
+    loaded: its options may name what that vault holds. `own` are the host's own names of agents (`fold`).
     """
 
     name = "plugins"
@@ -50,7 +50,7 @@ class Plugins(Service):
         self,
         loader: "Loader | LoaderAtNeed",
         rows: IRows,
-        vault_taken: Callable[[Any], None] = lambda vault: None,
+        vault_taken: Callable[[Any, str], None] = lambda vault, plugin: None,
         own: Mapping[str, str] | None = None,
     ) -> None:
         self._own = own or {}
@@ -96,7 +96,7 @@ class Plugins(Service):
             loaded = await self._load(named, {})
             vault = None if loaded is None else loaded.contribution.ports.get("vault")
             if vault is not None and vault.replace:
-                self._vault_taken(vault.value)
+                self._vault_taken(vault.value, named.plugin)
         try:
             self.folded = self._fold()
         except TwoAgents:  # nothing is started, so what they opened is closed

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, Final
 
 import attrs
-from twisted.internet.defer import Deferred, DeferredLock
+from twisted.internet.defer import Deferred, DeferredLock, gatherResults
 from twisted.logger import Logger
 
 from ahpd.config.records import WrittenRecord
@@ -49,6 +49,7 @@ log = Logger()
 _SECTIONS: Final = {CONFIGURED: CONFIGURED_SECTION, KEPT: KEPT_SECTION}
 #: What an open raises alerts about; each begins the ref of one.
 _OF_OPENING: Final = ("env:", "secret:", "open")
+_NOT_YET = Opened(state=FAILED, problems=(Problem(ref="open", words="it is not open yet"),))
 
 
 @attrs.frozen(kw_only=True)
@@ -126,10 +127,7 @@ class AgentRecords:
                 for held in self.held.values()
                 if held.source == KEPT or names_secrets(held.written, defaults)
             ]
-            for held in opened:
-                await self.open(held)
-            if opened:
-                await self.fold()
+            await self._open_all(opened)
         finally:
             self.lock.release()
         if records is not None:
@@ -166,13 +164,19 @@ class AgentRecords:
     async def _opened_again(self, records: Sequence[Held]) -> None:
         await self.lock.acquire()
         try:
-            for held in records:
-                if self.held.get(held.written.id) is held:
-                    await self.open(held)
-            if records:
-                await self.fold()
+            there = [held for held in records if self.held.get(held.written.id) is held]
+            await self._open_all(there)
         finally:
             self.lock.release()
+
+    async def _open_all(self, records: Sequence[Held]) -> None:
+        """Open these records and fold them in. None waits for the secrets of another."""
+        opening = [Deferred.fromCoroutine(self.open(held)) for held in records]
+        if any(not each.called for each in opening):
+            await self.fold()
+        await gatherResults(opening, consumeErrors=True)
+        if records:
+            await self.fold()
 
     async def _stored(self) -> Sequence[WrittenRecord]:
         found = []
@@ -348,7 +352,7 @@ class AgentRecords:
     def _hold(self, written: WrittenRecord, source: str) -> Held:
         # Its row is put when it was opened, and whenever what it shows moves.
         alerts = Alerts(self.ground.now, lambda: None)
-        return Held(written=written, source=source, alerts=alerts, opened=Opened(state=FAILED))
+        return Held(written=written, source=source, alerts=alerts, opened=_NOT_YET)
 
     # -- views ---------------------------------------------------------------------------------
 

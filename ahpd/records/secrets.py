@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from twisted.internet.defer import Deferred, gatherResults
 from twisted.logger import Logger
 
 from ahpd.config.records import WrittenRecord
@@ -40,15 +41,17 @@ async def read_secrets(
     The record's own are read for its owner, those of its engine's defaults for the host. What
     its engine reads itself is not read.
     """
-    read: dict[str, str | Exception] = {}
     if written.mode == "disabled":
-        return read
+        return {}
     left = _left(written, engines)
-    for name in secret_names(_without(defaults.get(written.engine, {}), left)):
-        read[name] = await _read(secrets, name, {})
-    for name in secret_names(_without(written.config, left)):
-        read[name] = await _read(secrets, name, reading_for(written.owner))
-    return read
+    work: dict[str, Mapping[str, str]] = {}
+    beneath = _without(defaults.get(written.engine, {}), left)
+    work |= {name: {} for name in secret_names(beneath)}
+    own = _without(written.config, left)
+    work |= {name: reading_for(written.owner) for name in secret_names(own)}
+    # All at once: a vault that does not answer takes its time once.
+    reading = [Deferred.fromCoroutine(_read(secrets, name, of)) for name, of in work.items()]
+    return dict(zip(work, await gatherResults(reading), strict=True))
 
 
 def _left(written: WrittenRecord, engines: Engines) -> Collection[str]:

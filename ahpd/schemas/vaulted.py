@@ -6,10 +6,20 @@ The secret of its field is kept as `<owner>:<subject>/<id>/<field>`: `host:conne
 "An engine of your own", `x-ahpd-agents`, `x-ahpd-connectors`.
 """
 
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Collection,
+    Coroutine,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import asynccontextmanager
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
+from twisted.internet.defer import Deferred, gatherResults
 from twisted.logger import Logger
 
 from ahpd.interfaces.vault import ISecrets, MissingSecret, SecretFailure
@@ -20,6 +30,8 @@ from ahpd.vault import names
 from ahpd.vault.values import check_text
 
 log = Logger()
+
+_T = TypeVar("_T")
 
 #: What names of records' secrets begin with, behind the owner.
 SUBJECTS: Final = ("agent", "connector", "tunnel")
@@ -168,31 +180,33 @@ class Vaulted:
 
         Raises `Unread` naming every one that cannot be.
         """
-        missing: list[tuple[str, str]] = []
-        reasons: list[str] = []
         copy: dict[str, Any] = plain(config)
-        for field in fields_of({}, copy):
-            if not field.refers:
-                continue
-            keyword, name = _reference(field)
-            kind = "env" if keyword in VARIABLES else "secret"
-            try:
-                if not is_reference(field.value):
-                    # What it names is not repeated: it may be a secret in a name's place.
-                    name = field.path
-                    raise SecretFailure(f"{field.path} names nothing that could be read")
-                field.place[field.key] = (
-                    self._variable(name, owner)
-                    if kind == "env"
-                    else await self._secrets.read(name, **_work(owner))
-                )
-            except SecretFailure as failure:
-                if (kind, name) not in missing:
-                    missing.append((kind, name))
-                    reasons.append(str(failure))
+        fields = [field for field in fields_of({}, copy) if field.refers]
+        missing: dict[tuple[str, str], str] = {}
+        for why in await _together(self._fill(field, owner) for field in fields):
+            if why is not None:
+                missing.setdefault(why[0], why[1])
         if missing:
-            raise Unread(missing, reasons)
+            raise Unread(list(missing), list(missing.values()))
         return copy
+
+    async def _fill(self, field: Field, owner: str) -> tuple[tuple[str, str], str] | None:
+        """Put what a reference names in its place; what cannot be read, and why, else."""
+        keyword, name = _reference(field)
+        kind = "env" if keyword in VARIABLES else "secret"
+        try:
+            if not is_reference(field.value):
+                # What it names is not repeated: it may be a secret in a name's place.
+                name = field.path
+                raise SecretFailure(f"{field.path} names nothing that could be read")
+            field.place[field.key] = (
+                self._variable(name, owner)
+                if kind == "env"
+                else await self._secrets.read(name, **_work(owner))
+            )
+        except SecretFailure as failure:
+            return (kind, name), str(failure)
+        return None
 
     def _variable(self, name: str, owner: str) -> str:
         if owner != "host":
@@ -229,14 +243,22 @@ class Vaulted:
         return [name for name in found if is_of_a_record(names.parse(name))]
 
     async def _forget(self, found: Sequence[str]) -> None:
-        failures: list[SecretFailure] = []
-        for name in found:
-            try:
-                await self._secrets.forget(name)
-            except SecretFailure as failure:
-                failures.append(failure)
-        if failures:
-            raise failures[0]
+        for failure in await _together(self._forgotten(name) for name in found):
+            if failure is not None:
+                raise failure
+
+    async def _forgotten(self, name: str) -> SecretFailure | None:
+        try:
+            await self._secrets.forget(name)
+        except SecretFailure as failure:
+            return failure
+        return None
+
+
+async def _together(works: Iterable[Coroutine[Any, Any, _T]]) -> list[_T]:
+    """What each comes to. The vault is asked all at once: one that does not answer takes its
+    time once, however much is asked of it."""
+    return await gatherResults([Deferred.fromCoroutine(work) for work in works])
 
 
 _ENVIRONMENT: Final = "is of the daemon's environment, which the host's own records alone read"

@@ -92,8 +92,8 @@ class LiveKit:
     async def install(self, folder, requirement):
         return {"version": f"{requirement} in {folder.name}"}
 
-    def vault_taken(self, vault):
-        self.world.secrets = Secrets(vault)
+    def vault_taken(self, vault, plugin):
+        self.world.secrets = Secrets(vault, plugin=plugin)
 
     # -- plugins on disk ------------------------------------------------------------------
 

@@ -232,6 +232,7 @@ class Desk:
         self.connectors = []
         self.written, self.keeps, self.more = written, keeps, more
         self.begin()
+        assert self.loading, "the records are not read yet"
 
     def begin(self):
         self.sessions = Sessions()
@@ -244,7 +245,7 @@ class Desk:
         self.engines = Engines(BUILT_IN, list)
         self.engines.contributed({self.engine.name: Owned("acme", self.engine)})
         self.collection = self.store.collection("agents", RecordOptions(as_json=True))
-        reading = Secrets(self.vault)
+        reading = Secrets(self.vault, clock=self.clock)
         self.service = AgentRecordsService(
             RecordsGround(
                 engines=self.engines,
@@ -274,7 +275,8 @@ class Desk:
         )
         self.handle = Handle()
         self.service.rows.attach(self.handle)
-        self.wait(self.service.load())
+        self.loading = []
+        Deferred.fromCoroutine(self.service.load()).addBoth(self.loading.append)
 
     def again(self):
         self.service.stopService()

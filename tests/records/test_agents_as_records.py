@@ -801,3 +801,49 @@ def test_one_that_cannot_be_opened_is_said_and_costs_nobody_else(logged_lines):
     assert [line for line in logged_lines if "agents[0]" in line] == [
         "agents[0] (conf): config.level must be one of low, high; the agent is left out"
     ]
+
+
+# -- a vault that does not answer ------------------------------------------------------------
+
+
+def hang(desk, *names):
+    """Have the vault never answer for these."""
+    get = desk.vault.get
+
+    async def answering(name):
+        return await (Deferred() if name in names else get(name))
+
+    desk.vault.get = answering
+
+
+def test_records_are_opened_while_the_secrets_of_others_are_waited_for(desk):
+    desk.put("plain", config={"level": "low"})
+    desk.put("keyed", config={"apiKey": KEY})
+    for number in range(3):
+        desk.put(f"deaf-{number}", config={"apiKey": f"key-of-number-{number}"})
+    names = [f"host:agent/deaf-{number}/apiKey" for number in range(3)]
+    hang(desk, *names)
+    desk.again()
+    assert set(desk.roster) == {"demo", "plain", "keyed"}
+    assert desk.loading == []
+    desk.clock.advance(10)
+    assert desk.loading == [None]
+    assert set(desk.roster) == {"demo", "plain", "keyed"}
+    for number, name in enumerate(names):
+        (alert,) = desk.row(f"deaf-{number}")["alerts"]
+        assert f"{name} cannot be read: the vault did not answer within 10 s" in alert["text"]
+        assert alert["ref"] == f"secret:{name}"
+
+
+def test_a_put_and_those_behind_it_wait_for_a_vault_no_longer_than_it_may_take(desk):
+    hang(desk, "host:slow", "host:slower")
+    env = {"A": {"$secret": "host:slow"}, "B": {"$secret": "host:slower"}}
+    slow = desk.begin_call(
+        "put", id="slow", engine="made", owner="host", name="S", config={"env": env}
+    )
+    other = desk.begin_call("put", id="other", engine="made", owner="host", name="O", config={})
+    desk.clock.advance(9.9)
+    assert (slow, other) == ([], [])
+    desk.clock.advance(0.1)
+    assert [slow[0]["state"], other[0]["state"]] == ["failed", "ready"]
+    assert len(slow[0]["alerts"]) == 2

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
 
 from ahpd.interfaces.vault import SecretFailure
 from ahpd.schemas import Misfit, Unread, Vaulted, check_value, filled, prefix
@@ -376,3 +377,23 @@ def test_nothing_is_replaced_that_could_not_be_put_back():
         "host:connector/x/apiKey cannot be read: the vault failed (OSError)"
     )
     assert done(MemoryVault.get(vault, "host:connector/x/apiKey")) == "k1"
+
+
+def test_a_vault_that_does_not_answer_takes_its_time_once_for_a_record():
+    class Deaf(MemoryVault):
+        async def get(self, name):
+            await Deferred()
+
+        delete = get
+
+    clock = Clock()
+    vaulted = Vaulted(Secrets(Deaf(), clock=clock), {})
+    config = {f"key{number}": named(f"host:connector/x/{number}") for number in range(4)}
+    unread, unforgotten = [], []
+    Deferred.fromCoroutine(vaulted.read(config, "host")).addBoth(unread.append)
+    Deferred.fromCoroutine(vaulted.forget(config)).addBoth(unforgotten.append)
+    clock.advance(10)
+    assert unread[0].value.missing == [
+        ("secret", f"host:connector/x/{number}") for number in range(4)
+    ]
+    assert "host:connector/x/0 cannot be forgotten" in unforgotten[0].getErrorMessage()

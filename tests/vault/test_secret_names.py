@@ -2,6 +2,7 @@
 
 import pytest
 from twisted.internet.defer import Deferred, fail, succeed
+from twisted.internet.task import Clock
 from zope.interface import implementer
 from zope.interface.verify import verifyObject
 
@@ -195,3 +196,25 @@ def test_a_vault_may_answer_at_once_or_later():
 def test_nothing_shows_a_value_by_itself():
     vault = MemoryVault({"host:a": SECRET})
     assert SECRET not in repr(vault) + repr(Secrets(vault))
+
+
+@pytest.mark.parametrize(
+    ("plugin", "whose"), [("", "the vault"), ("safe", "the vault of the plugin safe")]
+)
+def test_a_vault_that_does_not_answer_is_given_ten_seconds_for_each_question(plugin, whose):
+    clock = Clock()
+    secrets = Secrets(Elsewhere(Deferred), clock=clock, plugin=plugin)
+    for wanted, question in (
+        ("read", lambda: secrets.read("host:a")),
+        ("kept", lambda: secrets.keep("host:a", SECRET)),
+        ("forgotten", lambda: secrets.forget("host:a")),
+    ):
+        answers = []
+        Deferred.fromCoroutine(question()).addBoth(answers.append)
+        clock.advance(9.9)
+        assert answers == []
+        clock.advance(0.1)
+        words = f"host:a cannot be {wanted}: {whose} did not answer within 10 s"
+        assert answers[0].check(SecretFailure)
+        assert answers[0].getErrorMessage() == words
+    assert clock.getDelayedCalls() == []
