@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from twisted.internet.defer import Deferred, maybeDeferred
-from twisted.internet.interfaces import IReactorTime
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
@@ -62,6 +62,27 @@ def bounded(call: Callable[[], Any], seconds: float, clock: IReactorTime) -> "De
 
     waiting.addBoth(stop_timer)
     working.addBoth(done)
+    return waiting
+
+
+def awhile(working: "Deferred[Any]", seconds: float, clock: IReactorTime) -> "Deferred[bool]":
+    """Whether `working` is over within `seconds`; where it is not, it goes on.
+
+    What it comes to, a failure above all, stays whoever's who began it.
+    """
+    timer: list[IDelayedCall] = []
+    waiting: Deferred[bool] = Deferred(lambda _: timer[0].cancel())
+
+    def over(result: Any) -> Any:
+        if not waiting.called:
+            for one in timer:
+                one.cancel()
+            waiting.callback(True)
+        return result
+
+    working.addBoth(over)
+    if not waiting.called:
+        timer.append(clock.callLater(seconds, waiting.callback, False))
     return waiting
 
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import attrs
 from twisted.application.service import MultiService, Service
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, gatherResults
 
 from ahpd.app.agent_side import ToolsService, serve_tools
 from ahpd.app.beside import Beside
@@ -17,6 +17,7 @@ from ahpd.app.plugin_parts import PluginParts
 from ahpd.app.plugin_side import Announced, PluginSide, listening_payload
 from ahpd.app.serving import NAME
 from ahpd.app.ways import Ways
+from ahpd.bounded import awhile
 from ahpd.channels.store import ChannelStore
 from ahpd.interfaces import IPeerFactory, ISessionStore
 from ahpd.journal.upkeep import StoreUpkeep
@@ -26,12 +27,16 @@ from ahpd.transports.http import HostRouter
 from ahpd.transports.stdio import StdioTransport
 from ahpd.transports.websocket import WebSocketListener
 
+#: Seconds the start waits for records that are read. Those of a vault or a store that does not
+#: answer are open later, or never.
+READ_PATIENCE: Final = 2.0
+
 
 @attrs.frozen(eq=False, repr=False)
 class Host:
     """A host that is built and not started yet.
 
-    `ready` fires with the URL once it listens and its plugins know, with None where it serves
+    `ready` fires with the URL once it listens and its plugins know or were given time to, with None where it serves
     stdio alone, and fails with words where it cannot listen. `ended` fires when a host that serves
     stdio alone has lost the one client it is for. `peers` makes a client of any
     connection, which is how a plugin or a test connects without a socket. `kept` is where
@@ -154,9 +159,14 @@ async def _listening(
     ground: Ground, built: Domains, around: Around, listener: WebSocketListener | None
 ) -> Mapping[str, Any] | None:
     """What the event `listening` carries, once the host listens; None where it does not."""
-    # Whoever is told that the host listens finds everything there is open.
-    await built.records.load()
-    await around.plugins.connectors.loaded()
+    # Whoever is told that the host listens finds what there is, but for what has to be waited for.
+    reading = gatherResults(
+        [
+            Deferred.fromCoroutine(built.records.load()),
+            Deferred.fromCoroutine(around.plugins.connectors.loaded()),
+        ]
+    )
+    await awhile(reading, READ_PATIENCE, ground.scheduler)
     address = None
     if listener is not None:
         await listener.when_listening()

@@ -112,7 +112,9 @@ class Commands:
         return {}
 
     async def _check(self, params: Mapping[str, Any], caller: Caller) -> State:
-        return self._row(await self._changes.check(identifier_in(params), caller), caller)
+        identifier = identifier_in(params)
+        await self._connectors.settled(identifier)
+        return self._row(await self._changes.check(identifier, caller), caller)
 
     async def _disable(self, params: Mapping[str, Any], caller: Caller) -> State:
         live = await self._changes.switch(identifier_in(params), caller, on=False)
@@ -160,6 +162,7 @@ class Commands:
 
     async def _models(self, params: Mapping[str, Any], caller: Caller) -> State:
         identifier = identifier_in(params)
+        await self._connectors.settled(identifier)
         live = self._changes.live(identifier)
         row = self._row(live, caller)
         if not self._rules.reads(caller.reader, row):

@@ -6,15 +6,16 @@ may send what it refreshed meanwhile.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
+from ahpd.bounded import awhile
 from ahpd.connectors.checks import check
 from ahpd.connectors.ground import Ground
 from ahpd.connectors.live import DISABLED, UNAVAILABLE, Live
-from ahpd.connectors.opening import Openings
+from ahpd.connectors.opening import CLOSE_PATIENCE, Openings
 from ahpd.connectors.records import COLLECTION, OPTIONS, SUBJECT, wrong_record
 from ahpd.extensions.waiting import Background, Turns, together
 from ahpd.interfaces import (
@@ -31,6 +32,8 @@ from ahpd.schemas.vaulted import prefix
 
 log = Logger()
 
+#: Seconds an adapter that goes has to let go of all it opened.
+LEAVE_PATIENCE: Final = CLOSE_PATIENCE + 2.0
 #: What a change of the list is: a connector came, went, or is called otherwise.
 Listed = Callable[[], None]
 
@@ -61,34 +64,28 @@ class Connectors:
         self._muted: set[str] = set()
         self._unwatch: Callable[[], None] | None = None
         self._stopped = False
+        self._opening: dict[str, Deferred[None]] = {}
+        """Those that their adapters are opening now, by their ids."""
         self.adapters: Mapping[str, Owned] = {}
         self.lives: dict[str, Live] = {}
 
     # -- the beginning and the end ------------------------------------------------------
 
     async def load(self) -> None:
-        """Read every record and open what can be opened; the checks are not waited for."""
+        """Read every record; what can be opened is opened behind this."""
         self._unwatch = self._records.watch(self._outside)
         try:
             records = await self._records.list()
         except RecordsFailure as failed:
             log.error("the connectors cannot be read: {words}", words=str(failed))
             return
-        began = []
         for record in records:
             words = wrong_record(record)
             if words is not None:
                 log.error("the connector {id} is left out: {words}", id=_id(record), words=words)
             elif record["id"] not in self.lives:
-                opening = f"opening {record['id']}"
-                began.append(self._background.spawn(opening, self._begin(record)))
-        await together(began)
-
-    async def _begin(self, record: State) -> None:
-        with self.quiet(record["id"]):
-            async with self.turn(record["id"]):
-                await self.reopened(self._hold(record))
-        self._background.spawn(f"checking {record['id']}", self.checked_one(record["id"]))
+                self._hold(record)
+                self._settle_behind(record["id"])
 
     async def stop(self) -> None:
         """Close every one, and wait for that. None is opened after."""
@@ -101,25 +98,55 @@ class Connectors:
         await together(closing)
 
     async def use(self, adapters: Mapping[str, Owned]) -> None:
-        """These are the adapters from now on: close what lost its own, open what has one."""
+        """These are the adapters from now on: close what lost its own, open what has one.
+
+        Returns when what lost its own is closed, or had its time; what is opened is opened behind
+        this. An adapter that goes is not waited for with what it opens still.
+        """
         before, self.adapters = self.adapters, dict(adapters)
         moved = {
             name
             for name in before.keys() | self.adapters.keys()
             if before.get(name) != self.adapters.get(name)
         }
-        works = [
-            self._background.spawn(f"opening {live.id}", self.settle(live.id))
-            for live in tuple(self.lives.values())
-            if live.record["adapter"] in moved
+        theirs = [live.id for live in self.lives.values() if live.record["adapter"] in moved]
+        for opening in [self._opening[each] for each in theirs if each in self._opening]:
+            opening.cancel()
+        leaving = [
+            self._background.spawn(f"closing {each}", self._leave_adapter(each)) for each in theirs
         ]
-        await together(works)
+        for each in theirs:
+            self._settle_behind(each)
+        left = Deferred.fromCoroutine(together(leaving))
+        await awhile(left, LEAVE_PATIENCE, self._ground.clock)
+
+    async def _leave_adapter(self, identifier: str) -> None:
+        """Close a connector that an adapter opened which is not there any more."""
+        async with self.turn(identifier):
+            live = self.lives.get(identifier)
+            if live is None or live.opened is None or live.opened.owned == self._adapter_of(live):
+                return
+            with self.quiet(identifier), live.settling():
+                await self._openings.close(live)
+                live.without(UNAVAILABLE)
+
+    def _adapter_of(self, live: Live) -> Owned | None:
+        return self.adapters.get(live.record["adapter"])
+
+    def _settle_behind(self, identifier: str) -> None:
+        self._background.spawn(f"opening {identifier}", self.settle(identifier))
 
     # -- one connector ----------------------------------------------------------------
 
     def turn(self, identifier: str) -> Any:
         """An asynchronous context in which nobody else works on a connector."""
         return self._turns.turn(identifier)
+
+    async def settled(self, identifier: object) -> None:
+        """Returns once a connector is not being opened any more."""
+        if isinstance(identifier, str) and identifier in self._opening:
+            async with self.turn(identifier):
+                pass
 
     async def settle(self, identifier: str) -> None:
         """Have a connector open or not, as its record and the adapters are now."""
@@ -145,7 +172,7 @@ class Connectors:
     async def reopened(self, live: Live, *, again: bool = True) -> None:
         """Within its turn: close it and open it as it is now. Without `again`, what its adapter
         has opened already is left as it is."""
-        owned = self.adapters.get(live.record["adapter"])
+        owned = self._adapter_of(live)
         if owned is not None:
             live.schema = owned.value.schema
         opened = live.opened
@@ -160,9 +187,19 @@ class Connectors:
             elif owned is None:
                 live.without(UNAVAILABLE)
             else:
-                await self._openings.open(live, owned)
-                if self._stopped:
-                    await self._openings.close(live)
+                await self._open(live, owned)
+
+    async def _open(self, live: Live, owned: Owned) -> None:
+        opening = self._opening[live.id] = Deferred.fromCoroutine(self._openings.open(live, owned))
+        try:
+            await opening
+        finally:
+            del self._opening[live.id]
+        if self._stopped:
+            await self._openings.close(live)
+        elif owned != self._adapter_of(live):  # its adapter went while it opened it
+            await self._openings.close(live)
+            live.without(UNAVAILABLE)
 
     async def checked(self, live: Live) -> None:
         """Ask the service whether an open connector works, and show what it says."""
@@ -231,7 +268,7 @@ class Connectors:
         self.lives[live.id] = live
         if not live.on:
             live.state = DISABLED
-        owned = self.adapters.get(record["adapter"])
+        owned = self._adapter_of(live)
         live.schema = None if owned is None else owned.value.schema
         live.moved()
         self._listed()

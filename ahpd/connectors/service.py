@@ -118,7 +118,7 @@ class ConnectorsService(Service):
                 one.callback(None)
 
     async def loaded(self) -> None:
-        """Returns once every record was read, and what could be opened is open."""
+        """Returns once every record was read; what can be opened is opened behind that."""
         if not self._is_loaded:
             waiting: Deferred[None] = Deferred(self._waiting.remove)
             self._waiting.append(waiting)
@@ -137,8 +137,8 @@ class ConnectorsService(Service):
     async def contributed(self, items: Mapping[str, Owned]) -> None:
         """The adapters of every plugin, by name, in place of those before.
 
-        Returns when the connectors of those that are gone are closed, and of those that came
-        open. A bad one is reported and left out.
+        Returns when the connectors of those that are gone are closed; of those that came they are
+        opened behind this. A bad one is reported and left out.
         """
         adapters: dict[str, Owned] = {}
         for name, owned in items.items():

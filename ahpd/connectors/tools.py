@@ -135,6 +135,7 @@ class ActionTools:
         config = self._ground.session_config(context.session)
         bound = self._bindings.of(context.session, config, adapter)
         alias, arguments = _alias(bound, action, given)
+        await self._connectors.settled(bound[alias])
         live, opened = self._checked(alias, bound[alias], adapter, action.name, context.session)
         run = opened.adapter.run
         assert run is not None, "an action without a run was let through"

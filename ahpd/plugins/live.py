@@ -22,7 +22,7 @@ from ahpd.config.plugins import PluginEntry
 from ahpd.interfaces import PluginError
 from ahpd.plugins.fold import Fold, Problem, TwoAgents, fold
 from ahpd.plugins.named import Named
-from ahpd.plugins.running import RunningPlugin
+from ahpd.plugins.running import RunningPlugin, tell_listening
 from ahpd.plugins.skipped import Skipped
 from ahpd.plugins.takers import IRows, Listening, Outcome, Takers
 
@@ -67,7 +67,7 @@ class Plugins(Service):
         self._stopping = False
         self.folded = Fold()
         self.begun: Deferred[None] = Deferred()
-        """Fires when the host listens and every plugin knows, after the start."""
+        """Fires when the host listens and every plugin knows, or had its time to, after the start."""
         self._when_listening: Listening | None = None
 
     @property
@@ -142,8 +142,7 @@ class Plugins(Service):
     async def listening(self, payload: Mapping[str, Any] | None) -> None:
         """The host listens; None over stdio alone. Every plugin is told, in order."""
         self._listening = (payload,)
-        for plugin in tuple(self._running.values()):
-            await plugin.listening(payload)
+        await tell_listening(tuple(self._running.values()), payload, self._loader.clock)
 
     # -- changes -----------------------------------------------------------------------
 
@@ -253,9 +252,8 @@ class Plugins(Service):
         for problem in await self._refold(fresh, problems):
             left_out.setdefault(problem.plugin, []).append(problem.line)
         if self._listening is not None:
-            for one in fresh:
-                if self._running.get(one.id) is one:
-                    await one.listening(self._listening[0])
+            there = [one for one in fresh if self._running.get(one.id) is one]
+            await tell_listening(there, self._listening[0], self._loader.clock)
         theirs = {one.id: left_out[one.id] for one in fresh if one.id in left_out}
         return Outcome(waiting={*self._held_back}, problems=problems, left_out=theirs)
 

@@ -7,14 +7,15 @@ raises: what a plugin does wrong at its end is logged, and the end goes on. Sour
 "A change while the daemon runs", "A plugin is told when the host closes", "Events".
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
+from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
-from ahpd.bounded import Overdue, bounded, words_of
+from ahpd.bounded import Overdue, awhile, bounded, words_of
 from ahpd.calling import awaited
 from ahpd.config.plugins import PluginEntry
 from ahpd.events.bus import Events, Listener
@@ -28,6 +29,9 @@ log = Logger(namespace="ahpd.plugin")
 
 #: Seconds a service or a closer may take to be down before the end goes on without it.
 CLOSE_BOUND: Final = 10.0
+#: Seconds for which plugins that are told `listening` hold up, together, what comes behind it: the
+#: announcement with what they say of it, and whoever asked for a load.
+GRACE: Final = 2.0
 
 
 @attrs.define(eq=False, repr=False)
@@ -45,6 +49,7 @@ class RunningPlugin:
     _events: Events
     _attached: bool = False
     _heard_listening: bool = False
+    _ending: bool = False
     _started: list[Any] = attrs.field(factory=list)
 
     @property
@@ -66,9 +71,11 @@ class RunningPlugin:
     async def listening(self, payload: Mapping[str, Any] | None) -> None:
         """The host listens: tell it (None over stdio alone, where nobody is told), start its
         services."""
-        if payload is not None and not self._heard_listening:
+        if payload is not None and not self._heard_listening and not self._ending:
             self._heard_listening = True
             await self._events.tell("listening", payload, self.id)
+        if self._ending:  # nobody would stop its services any more
+            return
         for service in self.contribution.services:
             try:
                 service.privilegedStartService()
@@ -83,6 +90,7 @@ class RunningPlugin:
 
     async def quiet(self) -> None:
         """Tell it that it stops, and stop its services, the last one first."""
+        self._ending = True
         if self._heard_listening:
             self._heard_listening = False
             await self._events.tell("stopping", {}, self.id)
@@ -117,6 +125,21 @@ class RunningPlugin:
             )
         except Exception:
             log.failure("plugin {plugin}: {what} failed to close", plugin=self.id, what=what)
+
+
+async def tell_listening(
+    plugins: Sequence[RunningPlugin], payload: Mapping[str, Any] | None, clock: IReactorTime
+) -> None:
+    """Tell plugins, in order, that the host listens. Where that takes longer than `GRACE`, the
+    rest of it is done behind this."""
+
+    async def tell() -> None:
+        for plugin in plugins:
+            await plugin.listening(payload)
+
+    telling = Deferred.fromCoroutine(tell())
+    telling.addErrback(lambda failure: log.failure("plugins were not told", failure))
+    await awhile(telling, GRACE, clock)
 
 
 def _bound(handler: Callable[..., Any], context: Any) -> Callable[[Mapping[str, Any]], Any]:

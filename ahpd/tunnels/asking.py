@@ -6,7 +6,7 @@ Source: PLUGINS.txt, "A tunnel kind of your own".
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from twisted.internet.defer import CancelledError
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
@@ -50,8 +50,14 @@ class Asking:
     """Asks kinds. Everything here raises `Problem` where that fails."""
 
     def __init__(self, clock: IReactorTime, background: Background) -> None:
-        self._clock = clock
+        self.clock = clock
         self._background = background
+        self._asked: dict[str, set[Deferred[Any]]] = {}
+
+    def interrupt(self, identifier: str) -> None:
+        """Wait no more for what a kind is asked to do with a tunnel, but to stop it."""
+        for asked in tuple(self._asked.get(identifier, ())):
+            asked.cancel()
 
     async def create(
         self, kind: TunnelKind, tunnel: Tunnel, report: Report, secrets: Iterable[str]
@@ -69,6 +75,7 @@ class Asking:
             lambda: kind.create(tunnel, report),
             secrets,
             stop_late,
+            of=tunnel.id,
         )
 
     async def remove(self, kind: TunnelKind, tunnel: Tunnel, secrets: Iterable[str]) -> None:
@@ -86,7 +93,11 @@ class Asking:
         """Have `kind`, which has an `update`, apply a change."""
         update: Any = kind.update
         await self._ask(
-            "take the change", UPDATE_PATIENCE, lambda: update(tunnel, given, report), secrets
+            "take the change",
+            UPDATE_PATIENCE,
+            lambda: update(tunnel, given, report),
+            secrets,
+            of=tunnel.id,
         )
 
     async def invoke(
@@ -105,6 +116,7 @@ class Asking:
             INVOKE_PATIENCE,
             lambda: invoke(name, tunnel, report, given),
             secrets,
+            of=tunnel.id,
         )
 
     async def system(self, kind: TunnelKind, port: int) -> Mapping[str, Any] | None:
@@ -124,15 +136,19 @@ class Asking:
         call: Callable[[], Any],
         secrets: Iterable[str],
         come_late: Callable[[Any], object] = lambda result: None,
+        of: str | None = None,
     ) -> Any:
+        """`of` is the tunnel with which this may be interrupted."""
+
         async def called() -> Any:
             return await awaited(call())
 
+        asking = within(self.clock, seconds, called(), come_late)
         try:
-            return await within(self._clock, seconds, called(), come_late)
+            return await self._waited(asking, of)
         except Late:
             raise Problem(f"it did not {what} within {seconds:g} seconds") from None
-        except CancelledError:  # the host stops; whoever asked tidies up behind it
+        except CancelledError:  # the host stops, or its kind goes; who asked tidies up behind it
             raise Problem("it was interrupted") from None
         except Exception as failed:
             words = struck(" ".join(said(failed).split()), secrets)
@@ -140,3 +156,15 @@ class Asking:
             if isinstance(failed, LookupError):  # whose words are a bare name
                 words = f"{name}: {words}"
             raise Problem(words or name) from None
+
+    async def _waited(self, asking: "Deferred[Any]", of: str | None) -> Any:
+        if of is None:
+            return await asking
+        asked = self._asked.setdefault(of, set())
+        asked.add(asking)
+        try:
+            return await asking
+        finally:
+            asked.discard(asking)
+            if not asked:
+                self._asked.pop(of, None)

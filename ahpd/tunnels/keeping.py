@@ -5,10 +5,12 @@ listens. Source: PLUGINS.txt, "A tunnel kind of your own", `x-ahpd-tunnels`.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
+from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
+from ahpd.bounded import awhile
 from ahpd.extensions.waiting import Background, Turns, together
 from ahpd.interfaces import (
     IRecords,
@@ -22,12 +24,15 @@ from ahpd.interfaces import (
 )
 from ahpd.protocol import State
 from ahpd.schemas import Misfit, secrets_in, texts_read
-from ahpd.tunnels.asking import Asking, Reporter
+from ahpd.tunnels.asking import STOP_PATIENCE, Asking, Reporter
 from ahpd.tunnels.live import Live, Started
 from ahpd.tunnels.records import COLLECTION, OPTIONS, with_settings, wrong_record
 from ahpd.tunnels.settings import Problem, Settings
 
 log = Logger()
+
+#: Seconds a kind that goes has to stop all it forwards.
+LEAVE_PATIENCE: Final = STOP_PATIENCE + 2.0
 
 
 class Tunnels:
@@ -93,21 +98,43 @@ class Tunnels:
         await together(works)
 
     async def use(self, kinds: Mapping[str, Owned]) -> None:
-        """These are the kinds from now on: stop what lost its own, start what has one."""
+        """These are the kinds from now on: stop what lost its own, start what has one.
+
+        Returns when what lost its own is stopped, or had its time; what is started is started
+        behind this. A kind that goes is not waited for with what it begins still.
+        """
         before, self.kinds = self.kinds, dict(kinds)
         moved = {
             name
             for name in before.keys() | self.kinds.keys()
             if before.get(name) != self.kinds.get(name)
         }
-        await self.settle_all(lambda live: live.kind in moved)
+        theirs = [live.id for live in self.lives.values() if live.kind in moved]
+        for each in theirs:
+            self._asking.interrupt(each)
+        leaving = [
+            self._background.spawn(f"stopping {each}", self._leave_kind(each)) for each in theirs
+        ]
+        for each in theirs:
+            self._background.spawn(f"settling {each}", self._settle(each))
+        left = Deferred.fromCoroutine(together(leaving))
+        await awhile(left, LEAVE_PATIENCE, self._asking.clock)
 
-    async def settle_all(self, which: Callable[[Live], bool] = lambda live: True) -> None:
+    async def _leave_kind(self, identifier: str) -> None:
+        """Stop a tunnel that a kind forwards which is not there any more."""
+        async with self.turn(identifier):
+            live = self.lives.get(identifier)
+            started = None if live is None else live.started
+            if live is None or started is None or started.owned == self.kinds.get(live.kind):
+                return
+            await self.halt_quietly(live)
+            self.shown(live)
+
+    async def settle_all(self) -> None:
         """Have each of them run or not, as its record and the kinds are now."""
         works = [
             self._background.spawn(f"settling {live.id}", self._settle(live.id))
             for live in tuple(self.lives.values())
-            if which(live)
         ]
         await together(works)
 
@@ -217,6 +244,8 @@ class Tunnels:
         kind: TunnelKind = owned.value
         try:
             tunnel = await self.handed(live, kind)
+            if self.kinds.get(live.kind) != owned:
+                raise Problem("its kind went meanwhile")
             await self._asking.create(kind, tunnel, self.reporter(live), live.secrets)
         except Problem as failed:
             self._close_reporter(live)

@@ -128,8 +128,9 @@ class TunnelsService(Service):
     async def _listening(self, port: int | None) -> None:
         await self._loading
         self._port, self._kept.listens = port, True
-        await self._kept.settle_all()
+        settling = self._background.spawn("starting each tunnel", self._kept.settle_all())
         await self._system(tuple(self._kept.kinds))
+        await settling
 
     async def _system(self, kinds: Collection[str]) -> None:
         if self._port is None:
@@ -153,8 +154,8 @@ class TunnelsService(Service):
     async def contributed(self, items: Mapping[str, Owned]) -> None:
         """The kinds of every plugin, by name, in place of those before.
 
-        Returns when the tunnels of those that are gone are stopped, and of those that came
-        started. A bad one is reported and left out.
+        Returns when the tunnels of those that are gone are stopped; of those that came they are
+        started behind this. A bad one is reported and left out.
         """
         kinds: dict[str, Owned] = {}
         for name, owned in items.items():
@@ -168,7 +169,7 @@ class TunnelsService(Service):
         self._relist()
         await working
         if self._kept.listens:
-            await self._system(came)
+            self._background.spawn("making the host's own tunnels", self._system(came))
 
     def connectors_changed(self) -> None:
         """A connector was added, renamed or removed: the choices of fields may be others."""

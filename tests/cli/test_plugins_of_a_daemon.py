@@ -520,6 +520,90 @@ def test_over_stdio_what_was_skipped_goes_to_standard_error(command, two):
     assert two.removeprefix("skipped: ") in errors
 
 
+# -- what does not answer ------------------------------------------------------------------------
+
+SPEAKS = """
+def apply(host, options):
+    host.on("listening", lambda event, context: host.say(f"a mirror of {event['port']}"))
+"""
+DEAF = """
+from twisted.internet.defer import Deferred
+from twisted.internet.task import deferLater
+from zope.interface import implementer
+from ahpd.interfaces import Adapter, IVault, TunnelKind
+
+@implementer(IVault)
+class Vault:
+    def get(self, name):
+        return Deferred()
+
+    def set(self, name, value):
+        return Deferred()
+
+    def delete(self, name):
+        return Deferred()
+
+    def list(self):
+        return Deferred()
+
+async def hangs(*_):
+    await Deferred()
+
+def apply(host, options):
+    form = {"type": "object", "properties": {"port": {"type": "integer"}}}
+    host.register_vault(Vault(), replace=True)
+    host.register_adapter(Adapter(name="deaf", title="Deaf", schema=form, open=hangs))
+    host.register_tunnel_kind(
+        TunnelKind(name="deaf", title="Deaf", schema=form, create=hangs, remove=hangs)
+    )
+
+    async def listening(event, context):
+        await deferLater(host.reactor, 4, host.say, "said too late")
+        await Deferred()
+
+    host.on("listening", listening)
+"""
+
+
+@pytest.fixture
+def deaf(command):
+    """A configuration of which all that a plugin may be asked for does not answer."""
+    speaks, deaf = standalone(command, "speaks", SPEAKS), standalone(command, "deaf", DEAF)
+    command.write(
+        f"plugins: [{speaks}, {deaf}]\n"
+        "agents:\n"
+        "  - {id: keyed, engine: acp, config: {command: sh, env: {K: {$secret: 'host:key'}}}}\n"
+    )
+    for folder, record in (
+        ("connectors", {"id": "c", "adapter": "deaf", "owner": "host", "config": {}}),
+        ("tunnels", {"id": "t", "kind": "deaf", "purpose": "person", "enabled": True}),
+    ):
+        (command.config / folder).mkdir()
+        (command.config / folder / f"{record['id']}.json").write_text(json.dumps(record))
+
+
+def test_what_does_not_answer_holds_up_no_start(command, deaf):
+    said = command.run("start", "--port", "0", status=0)
+    port = said.stdout.rpartition(":")[2].strip()
+    assert f"a mirror of {port}\n" in said.stderr
+    assert "skipped" not in said.stderr
+    assert "said too late" not in said.stderr
+    assert command.answer("status")["running"] is True
+    assert command.answer("plugin", "disable", "speaks") == {"id": "speaks"}
+    log = command.state / "daemon.log"
+    late = "the vault of the plugin deaf did not answer within 10 s"
+    until(lambda: late in log.read_text())
+    text = log.read_text()
+    assert text.index("listening on") < text.index("said too late") < text.index(late)
+    assert text.index("plugin speaks is unloaded") < text.index(late)
+
+
+def test_what_does_not_answer_holds_up_no_start_in_the_foreground(command, deaf):
+    host = command.serve("--port", "0")
+    port = host.url().rpartition(":")[2]
+    assert host.line() == f"a mirror of {port}"
+
+
 def test_two_agents_of_one_name_refuse_the_start(command):
     code = (
         "from ahpd.testing.agents import ScriptedAgent\n"

@@ -1,10 +1,13 @@
 """What an adapter may be, and the list of them."""
 
+from contextlib import suppress
+
 import attrs
 import pytest
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import CancelledError, Deferred
 
 from ahpd.connectors.adapters import adapter_warnings, check_adapter
+from ahpd.connectors.opening import CLOSE_PATIENCE, OPEN_PATIENCE
 from ahpd.interfaces import (
     Adapter,
     Capability,
@@ -12,9 +15,11 @@ from ahpd.interfaces import (
     DeviceSignIn,
     Owned,
     PluginError,
+    RpcError,
+    ToolCallContext,
 )
 
-from .connectors_host import PAGE, SCHEMA, SEND, ConnectorsHost, ScriptedAdapter, Tried, person
+from .connectors_host import KEY, PAGE, SCHEMA, SEND, ConnectorsHost, ScriptedAdapter, Tried, person
 
 NESTED = {
     "type": "object",
@@ -303,17 +308,109 @@ def test_contributing_before_the_start_opens_nothing_until_the_records_are_read(
     assert list(mail.opened) == ["work"]
 
 
-def test_one_that_goes_and_comes_back_while_a_connector_opens_is_not_opened_twice(host):
+def hanging(connector, view):
+    """An adapter's `open` that does not answer."""
+    return Deferred()
+
+
+def test_a_start_waits_for_no_connector_to_open(host):
+    mail, slow = ScriptedAdapter(), ScriptedAdapter("slow")
+    host.offer(mail, slow)
+    host.put("fine")
+    host.put("hangs", adapter="slow")
+    later = ConnectorsHost(store=host.store, vault=host.vault)
+    slow.opening = hanging
+    later.offer(mail, slow)
+    later.start()
+    assert Tried(later.service.loaded()).done
+    assert later.row("fine")["state"] == "ready"
+    assert later.row("hangs")["state"] == "unavailable"
+    assert later.ask("check", {"id": "fine"})["state"] == "ready"
+    assert later.put("new")["state"] == "ready"
+    late = later.begin("check", {"id": "hangs"})
+    assert not late.done
+    later.clock.advance(OPEN_PATIENCE)
+    with pytest.raises(RpcError, match="it is not open"):
+        late.result()
+    assert later.row("hangs")["state"] == "failed"
+    assert later.alerts("hangs") == [("error", "open", "it did not open within 30 seconds")]
+
+
+def test_a_call_waits_for_its_connector_to_be_opened(host):
     mail = ScriptedAdapter()
     host.offer(mail)
+    host.put()
+    host.offer()
     opening = Deferred()
     mail.opening = lambda connector, view: opening
-    put = host.begin("put", {"id": "a", "adapter": "mail", "owner": "host", "config": {"key": "k"}})
-    gone = Tried(host.service.contributed({}))
-    back = Tried(host.service.contributed(host.adapters))
-    assert not put.done
+    host.offer(mail)
+    host.sessions["ahp-session:/s1"] = {"connectors": {"work": "connectors://mail/work"}}
+    context = ToolCallContext(session="ahp-session:/s1", chat="ahp-chat:/c", tool_call_id="1")
+    call = Tried(host.service.tools()["mail_send"].run({"text": "hi"}, context))
+    assert not call.done
     opening.callback(None)
-    assert put.result()["state"] == "ready"
+    assert call.result() == "sent {'text': 'hi'}"
+
+
+def test_an_adapter_that_comes_is_not_waited_for_with_what_it_opens(host):
+    slow = ScriptedAdapter()
+    host.offer(slow)
+    host.put()
+    host.offer()
+    slow.opening = hanging
+    assert Tried(host.service.contributed({"mail": Owned("acme", slow.adapter)})).done
+    assert host.row()["state"] == "unavailable"
+    host.clock.advance(OPEN_PATIENCE)
+    assert host.row()["state"] == "failed"
+
+
+def test_an_adapter_that_goes_is_not_waited_for_with_what_it_opens(host):
+    slow = ScriptedAdapter()
+    host.offer(slow)
+    slow.opening = hanging
+    config = {"id": "work", "adapter": "mail", "owner": "host", "config": {"key": KEY}}
+    put = host.begin("put", config)
+    host.offer()
+    assert put.result()["state"] == "unavailable"
+    assert host.alerts() == []
+    again = ScriptedAdapter()
+    host.offer(again)
+    assert host.row()["state"] == "ready"
+
+
+def test_what_an_adapter_opens_once_it_is_gone_is_closed_again(host):
+    late = Deferred(lambda _: None)
+    stopped = []
+
+    async def opens(connector, view):
+        with suppress(CancelledError):
+            await late
+        return lambda: stopped.append(connector.id)
+
+    slow = ScriptedAdapter()
+    slow.adapter = attrs.evolve(slow.adapter, open=opens)
+    host.offer(slow)
+    config = {"id": "work", "adapter": "mail", "owner": "host", "config": {"key": KEY}}
+    put = host.begin("put", config)
+    host.offer()
+    assert put.result()["state"] == "unavailable"
+    assert stopped == ["work"]
+
+
+def test_an_adapter_that_goes_is_waited_for_until_it_let_go_and_no_longer(host, logged):
+    closing = Deferred()
+
+    async def opens(connector, view):
+        return lambda: closing
+
+    mail = ScriptedAdapter()
+    mail.adapter = attrs.evolve(mail.adapter, open=opens)
+    host.offer(mail)
+    host.put()
+    gone = Tried(host.service.contributed({}))
+    host.clock.advance(CLOSE_PATIENCE - 1)
+    assert not gone.done
+    host.clock.advance(1)
     assert gone.done
-    assert back.done
-    assert mail.history.count(("open", "a")) == 1
+    assert host.row()["state"] == "unavailable"
+    assert any("does not let go of" in line for line in logged)

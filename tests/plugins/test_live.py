@@ -12,6 +12,7 @@ from twisted.internet.defer import Deferred
 from ahpd.interfaces import PluginError, SecretFailure
 from ahpd.plugins.fold import TwoAgents
 from ahpd.plugins.loading import APPLY_BOUND
+from ahpd.plugins.running import GRACE
 from tests.plugins.live_kit import LiveKit
 
 #: A plugin that writes down what happens to it, in a list the test reads.
@@ -82,6 +83,70 @@ async def test_each_loaded_copy_hears_one_listening_and_one_stopping(kit):
     for diary in (first, second):
         assert diary.count("stopping") == 1
         assert [one for one in diary if one[0] == "listening"] == [("listening", 1)]
+
+
+DEAF = """
+    from twisted.application.service import Service
+    from twisted.internet.defer import Deferred
+
+    diary = []
+
+    class Diarist(Service):
+        def startService(self):
+            diary.append("service started")
+
+        def stopService(self):
+            diary.append("service stopped")
+
+    def apply(host, options):
+        async def listening(event, context):
+            diary.append("listening")
+            await Deferred()
+
+        host.on("listening", listening)
+        host.on("stopping", lambda event, context: diary.append("stopping"))
+        host.register_service(Diarist())
+"""
+
+
+@pytest.mark.logs_failures
+@ensureDeferred
+async def test_a_listener_of_listening_that_does_not_answer_holds_the_start_up_for_its_grace(kit):
+    entries = [kit.write("deaf", DEAF), kit.write("deafer", DEAF), kit.write("diary", DIARY)]
+    began = kit.clock.seconds()
+    await kit.start(*entries)
+    assert kit.clock.seconds() - began == pytest.approx(GRACE, abs=0.1)
+    diary = module_of(kit, "diary").diary
+    assert diary == [("applied", {})]
+    # Each is left behind after its time, and the next one is told.
+    for _ in range(2):
+        kit.clock.advance(30)
+        kit.clock.advance(0)
+    assert diary[1:] == [("listening", 1), "service started"]
+    assert module_of(kit, "deaf").diary == ["listening", "service started"]
+
+
+@pytest.mark.logs_failures
+@ensureDeferred
+async def test_a_reload_waits_for_a_listener_that_does_not_answer_for_its_grace(kit):
+    entry = kit.write("coded", "def apply(host, options):\n    pass\n")
+    await kit.start(entry)
+    kit.write("coded", DEAF)
+    began = kit.clock.seconds()
+    await kit.run(kit.plugins.reload("coded"))
+    assert kit.clock.seconds() - began == pytest.approx(GRACE, abs=0.1)
+
+
+@pytest.mark.logs_failures
+@ensureDeferred
+async def test_a_plugin_that_goes_while_it_is_told_that_the_host_listens_begins_nothing_more(kit):
+    await kit.start(kit.write("deaf", DEAF))
+    diary = module_of(kit, "deaf").diary
+    going = Deferred.fromCoroutine(kit.plugins.apply([]))
+    for _ in range(4):
+        kit.clock.advance(10)
+    await going
+    assert diary == ["listening", "stopping"]
 
 
 @ensureDeferred

@@ -1,16 +1,18 @@
 """Tunnels over the life of a host: read back, started once it listens, with and without kinds."""
 
 import json
+from contextlib import suppress
 
 import attrs
 import pytest
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 
 from ahpd.interfaces import RecordsFailure, TunnelReport
 from ahpd.record_store import FileRecordStore
 from ahpd.record_store.memory import MemoryRecordStore
 from ahpd.threads import in_thread
+from ahpd.tunnels.asking import STOP_PATIENCE
 from ahpd.vault import MemoryVault
 
 from .tunnels_host import ANONYMOUS, RESTART, SCHEMA, ScriptedKind, TunnelsHost, outcome, running
@@ -274,17 +276,16 @@ def test_a_kind_that_comes_later_is_asked_then():
 # -- kinds that come and go ---------------------------------------------------------------
 
 
-def test_a_kind_that_comes_starts_its_tunnels_and_the_change_waits_for_that(host):
+def test_a_kind_that_comes_starts_its_tunnels_and_the_change_does_not_wait_for_that(host):
     host.write(record())
     assert host.row("old")["status"] == "stopped"
     assert host.row("old")["operations"] == ["dev/remove"]
     waiting = Deferred()
     dev = ScriptedKind()
     dev.creating = lambda tunnel, report: waiting
-    taken = host.offer(dev)
-    assert not taken.called
+    outcome(host.offer(dev))
+    assert host.row("old")["status"] == "stopped"
     waiting.callback(None)
-    assert taken.called
     assert host.row("old")["status"] == "running"
     assert host.row("old")["operations"] == ["dev/update", "dev/remove", "dev/disable"]
     assert host.said("changed")[-1]["row"] == host.row("old")
@@ -361,17 +362,58 @@ def test_another_kind_of_the_same_name_takes_the_tunnels_over(host, dev):
     assert host.row()["plugin"] == "acme"
 
 
-def test_a_tunnel_made_while_its_kind_goes_is_stopped_with_it(host, dev):
-    waiting = Deferred()
-    dev.creating = lambda tunnel, report: waiting
+def test_a_tunnel_made_while_its_kind_goes_is_not_made(host, dev):
+    dev.creating = lambda tunnel, report: Deferred()
     answered = host.begin("dev/create", value={"port": 1})
-    taken = host.offer()
-    assert not taken.called
-    waiting.callback(None)
-    assert taken.called
-    assert answered()["result"]["id"] == "t1"
-    assert dev.verbs == ["create", "remove"]
+    outcome(host.offer())
+    assert answered()["error"]["message"] == "it was interrupted"
+    assert (host.row(), host.record()) == (None, None)
+
+
+def test_a_tunnel_that_starts_late_although_its_kind_went_is_stopped(host, dev):
+    async def ignoring(tunnel, report):
+        with suppress(CancelledError):
+            await Deferred()
+
+    dev.kind = attrs.evolve(dev.kind, create=ignoring)
+    outcome(host.offer(dev))
+    host.write(record())
+    outcome(host.offer())
+    assert dev.verbs == ["remove"]
+    assert host.row("old")["status"] == "stopped"
+    assert "error" not in host.row("old")
+
+
+def test_a_kind_that_goes_is_not_waited_for_with_what_it_does(host):
+    slow = ScriptedKind(operations=(RESTART,))
+    outcome(host.offer(slow))
+    host.create()
+    slow.invoking = lambda name, tunnel, report, given: Deferred()
+    answered = host.begin("dev/restart", "t1")
+    outcome(host.offer())
+    assert answered()["error"]["message"] == "it was interrupted"
     assert host.row()["status"] == "stopped"
+
+
+def test_a_kind_that_goes_is_waited_for_until_it_stopped_and_no_longer(host, dev):
+    host.create()
+    dev.removing = lambda tunnel: Deferred()
+    taken = host.offer()
+    host.clock.advance(STOP_PATIENCE - 1)
+    assert not taken.called
+    host.clock.advance(1)
+    assert taken.called
+    assert host.row()["status"] == "stopped"
+
+
+def test_the_hosts_own_tunnel_waits_for_no_other_to_start():
+    host = TunnelsHost()
+    slow, dev = ScriptedKind("slow"), ScriptedKind(system=lambda port: {"port": port})
+    slow.creating = lambda tunnel, report: Deferred()
+    host.write({"id": "old", "kind": "slow", "port": 1})
+    host.offer(slow, dev)
+    host.listen(99)
+    assert (host.row()["purpose"], host.row()["port"]) == ("system", 99)
 
 
 # -- what people write ----------------------------------------------------------------------
