@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from twisted.python import usage
 
@@ -56,6 +56,9 @@ class IAnnounced(Protocol):
     @property
     def skipped(self) -> Sequence[str]: ...
 
+
+#: Microseconds in which a service manager hears of a start again that goes on.
+_A_STEP: Final = 30_000_000
 
 MakeHost = Callable[[Settings, Any], IHost]
 
@@ -146,6 +149,7 @@ def build_service(
     make: MakeHost | None = None,
     listen_place: str = "listen",
     notes: Callable[["IAnnounced"], object] = lambda announced: None,
+    at: Callable[[str], object] = lambda words: None,
     unspoken: "Unspoken | None" = None,
 ) -> "MultiService":
     """The service of a host for `settings`, minding its own beginning and end.
@@ -154,7 +158,8 @@ def build_service(
 
     `unspoken` is what the log leaves out; it learns what the host reads from its vault.
 
-    `notes` is told of the plugins right before `announce` is called. `announce`, `failed` and
+    `notes` is told of the plugins right before `announce` is called, and `at` what the start is at
+    while it loads them (`ahpd.daemon.progress`). `announce`, `failed` and
     `raises` are as `ahpd.daemon.lifecycle.Lifecycle` says. Raises
     `ConfigError` for an endpoint Twisted knows nothing of, and what making a host raises.
     """
@@ -190,6 +195,15 @@ def build_service(
         unspoken.join(known)
     heard = HeardLog(host.plugins.events, reactor, log_line(known))
     heard.setServiceParent(root)  # type: ignore[no-untyped-call]
+
+    if settings.plugins:
+        from ahpd.daemon.progress import Progress
+
+        def said(words: str) -> None:
+            at(words)
+            tell(f"STATUS={words}", f"EXTEND_TIMEOUT_USEC={_A_STEP}")
+
+        host.plugins.rows.on_loading = Progress(reactor, said).loading
 
     def announced(url: str | None) -> None:
         notes(host.announced())

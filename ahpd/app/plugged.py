@@ -78,7 +78,10 @@ class PluggedHost(MultiService):
     async def _built(self) -> Host | None:
         """The host over what its plugins contribute; None where it was stopped meanwhile."""
         settings, side = self._settings, self.plugins
-        await side.plugins.load_first(settings.plugins)
+        try:
+            await side.plugins.load_first(settings.plugins)
+        finally:
+            side.rows.all_loaded()
         if not self.running:
             return None
         known = [(plugin, named.entry.source) for plugin, named in side.loader.named.items()]

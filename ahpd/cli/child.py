@@ -1,5 +1,6 @@
 """The background daemon's own process, as `ahpd.daemon.background` starts it."""
 
+import contextlib
 import json
 import os
 import sys
@@ -17,7 +18,7 @@ from ahpd.daemon.words import failure_words
 
 
 class _Asker:
-    """Whoever started this daemon, waiting for one line."""
+    """Whoever started this daemon, waiting for one line that says how it went."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -26,13 +27,19 @@ class _Asker:
         """Answer, once; a second answer has nobody to read it."""
         if self._descriptor < 0:
             return
-        try:
+        self._write(value)
+        os.close(self._descriptor)
+        self._descriptor = -1
+
+    def at(self, words: str) -> None:
+        """Say what the start is at, so that it is waited for on."""
+        if self._descriptor >= 0:
+            self._write({"at": words})
+
+    def _write(self, value: dict[str, Any]) -> None:
+        # Where nobody waits any more, the log has what they would have read.
+        with contextlib.suppress(OSError):
             os.write(self._descriptor, json.dumps(value).encode() + b"\n")
-        except OSError:
-            pass  # it did not wait; the log has what it would have read
-        finally:
-            os.close(self._descriptor)
-            self._descriptor = -1
 
 
 def main() -> int:
@@ -98,6 +105,7 @@ def _serve(launch: Launch, read: Configuration, asker: _Asker) -> int:
         failed=failed,
         listen_place=read.place("listen"),
         notes=notes,
+        at=asker.at,
         unspoken=unspoken,
     )
     for words in (*read.warnings, *warnings):

@@ -3,7 +3,8 @@
 The daemon is a process of its own (`ahpd.cli.child`) in a session of its own. It is
 handed its launch as JSON on standard input, so that no token stands in a process
 list, and answers one JSON line on standard output: `{"listening": URL}`, or
-`{"error": WORDS, "status": N}`. Its standard error is the log file.
+`{"error": WORDS, "status": N}`. Lines before that one, `{"at": WORDS}`, say what it is
+at, and it is waited for on. Its standard error is the log file.
 """
 
 import json
@@ -22,6 +23,7 @@ from ahpd.daemon import record
 from ahpd.daemon.process import end, start_mark
 from ahpd.daemon.record import Launch, Record
 
+#: Seconds a start may say nothing of itself.
 START_SECONDS: Final = 30.0
 #: Longer than a daemon gives its own services to stop (`ahpd.daemon.lifecycle`).
 STOP_SECONDS: Final = 30.0
@@ -73,13 +75,16 @@ def start(directory: Path, launch: Launch, skipped: list[str], announced: list[s
     finally:
         os.close(descriptor)
     try:
-        line = _ask(child, json.dumps(record.launch_to_json(launch)).encode() + b"\n")
+        line, at = _ask(child, json.dumps(record.launch_to_json(launch)).encode() + b"\n")
     except BaseException:
         child.terminate()
         raise
     if line is None:
         child.kill()
-        raise DaemonError(f"it did not listen within {START_SECONDS:.0f} seconds; see {log}")
+        where = f"; it was {at}" if at else ""
+        raise DaemonError(
+            f"it did not listen, and said nothing for {START_SECONDS:.0f} seconds{where}; see {log}"
+        )
     said = _said(line)
     if "error" in said:
         raise DaemonError(str(said["error"]), int(said.get("status", 1)))
@@ -94,8 +99,11 @@ def start(directory: Path, launch: Launch, skipped: list[str], announced: list[s
     return held
 
 
-def _ask(child: "subprocess.Popen[bytes]", question: bytes) -> bytes | None:
-    """Hand the launch over and read the answer: up to its newline or the end; None in vain."""
+def _ask(child: "subprocess.Popen[bytes]", question: bytes) -> tuple[bytes | None, str]:
+    """Hand the launch over and read the answer: up to its newline or the end; None in vain.
+
+    And what the start was at when it last said it.
+    """
     assert child.stdin is not None, "a pipe"
     assert child.stdout is not None, "a pipe"
     try:
@@ -103,17 +111,23 @@ def _ask(child: "subprocess.Popen[bytes]", question: bytes) -> bytes | None:
         child.stdin.close()
     except BrokenPipeError:
         pass  # it died at once, and the end of its output says so
-    answer = b""
+    said, at = b"", ""
     until = time.monotonic() + START_SECONDS
-    while b"\n" not in answer:
+    while True:
+        line, newline, rest = said.partition(b"\n")
+        if newline and "at" not in _said(line):
+            return line, at
+        if newline:
+            said, at = rest, str(_said(line)["at"])
+            until = time.monotonic() + START_SECONDS
+            continue
         left = until - time.monotonic()
         if left <= 0 or not select.select([child.stdout], [], [], left)[0]:
-            return None
+            return None, at
         piece = os.read(child.stdout.fileno(), 65536)
         if not piece:
-            break
-        answer += piece
-    return answer
+            return said, at
+        said += piece
 
 
 def _said(line: bytes) -> dict[str, Any]:

@@ -91,6 +91,8 @@ class PluginRows:
         self.on_applied: Callable[[RunningPlugin], None] = lambda plugin: None
         #: Told of each plugin that is about to be loaded, or is not loaded any more, by its id.
         self.on_anew: Callable[[str], None] = lambda plugin: None
+        #: Told of each plugin that the start is about to load, and of None once it loaded all.
+        self.on_loading: Callable[[str | None], object] = lambda plugin: None
         self.rows = Rows(
             SCHEME,
             title="Plugins",
@@ -155,6 +157,12 @@ class PluginRows:
         row = self._row(plugin)
         row.problem = None
         self._begin_anew(plugin)
+        self.on_loading(plugin)
+
+    def all_loaded(self) -> None:
+        """The start loaded what it was to."""
+        self.on_loading(None)
+        self.on_loading = lambda plugin: None
 
     def applied(self, plugin: RunningPlugin) -> None:
         """It is loaded."""

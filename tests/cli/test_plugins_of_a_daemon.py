@@ -5,6 +5,8 @@ import json
 import os
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 
@@ -602,6 +604,23 @@ def test_what_does_not_answer_holds_up_no_start_in_the_foreground(command, deaf)
     host = command.serve("--port", "0")
     port = host.url().rpartition(":")[2]
     assert host.line() == f"a mirror of {port}"
+
+
+def test_whoever_starts_a_daemon_is_told_which_plugin_it_loads(command):
+    hook = standalone(command, "hook", ROUTE.format(version="1.0"))
+    command.write(f"plugins: [{hook}]\n")
+    command.state.mkdir(parents=True)
+    handed = {"flags": {"port": "0"}, "configFile": None, "directory": str(command.work)}
+    child = command.serve(
+        program=(sys.executable, "-P", "-m", "ahpd.cli.child"), stdin=subprocess.PIPE
+    )
+    child.popen.stdin.write(json.dumps(handed).encode())
+    child.popen.stdin.close()
+    child.popen.stdin = None
+    said = [json.loads(child.line()) for _ in range(3)]
+    assert said[:2] == [{"at": "loading the plugin hook"}, {"at": "starting"}]
+    assert said[2]["listening"].startswith("ws://127.0.0.1:")
+    assert child.end()[0] == 0
 
 
 def test_two_agents_of_one_name_refuse_the_start(command):
