@@ -152,6 +152,7 @@ def _listeners(
         ground.reactor, settings.routes.endpoint, ways.peers, of_routes, ways.routes_router
     )
     theirs.setName("routes listener")  # type: ignore[no-untyped-call]
+    theirs.port_setting = "routes.port"
     return listener, [listener, theirs]
 
 

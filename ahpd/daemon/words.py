@@ -11,7 +11,8 @@ def failure_words(error: BaseException) -> str:
         system = getattr(raised, "socketError", None)
         if isinstance(system, OSError):
             place = listening_place(getattr(raised, "interface", ""), getattr(raised, "port", ""))
-            return f"cannot listen on {place}: {_listen_words(system)}"
+            setting = getattr(error, "setting", None)
+            return f"cannot listen on {place}: {_listen_words(system, setting)}"
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     words, kind = " ".join(str(error).split()), type(error)
@@ -37,8 +38,10 @@ def listening_place(interface: str | bytes | None, port: object) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host or '*'}:{port}"
 
 
-def _listen_words(error: OSError) -> str:
+def _listen_words(error: OSError, setting: str | None) -> str:
     match error.errno:
+        case errno.EADDRINUSE if setting is not None:
+            return f"the port is in use; choose another for {setting} in the configuration"
         case errno.EADDRINUSE:
             return (
                 "the port is in use; choose another with --port, or have one picked with --port 0"

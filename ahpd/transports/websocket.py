@@ -46,6 +46,9 @@ _log = Logger()
 class ListenError(Exception):
     """The endpoint could not be listened on; the words name it and say why."""
 
+    setting: str | None = None
+    """What in the configuration chooses the port, where it is not the host's own."""
+
 
 class WebSocketListener(Service):
     """Listens on one endpoint and makes a peer of every admitted connection.
@@ -56,6 +59,8 @@ class WebSocketListener(Service):
     """
 
     name = "websocket"
+    #: What in the configuration chooses the port, where it is not the host's own.
+    port_setting: str | None = None
 
     def __init__(
         self,
@@ -159,6 +164,7 @@ class WebSocketListener(Service):
         error = failure.value
         why = getattr(error, "socketError", None) or error
         problem = ListenError(f"cannot listen on {self._endpoint}: {why}")
+        problem.setting = self.port_setting
         problem.__cause__ = error
         self._settle(problem)
 

@@ -684,6 +684,13 @@ def test_routes_are_on_their_own_listener_and_nowhere_else(command, two, taken_p
     assert page(url, port=port)[0] == 404
 
 
+def test_a_taken_port_of_the_routes_is_said_of_their_setting(command, taken_port):
+    command.write(f"routes: {{port: {taken_port}}}\n")
+    said = command.run("start", "--port", "0", status=1)
+    words = f"cannot listen on 127.0.0.1:{taken_port}: the port is in use; choose another for "
+    assert f"{words}routes.port in the configuration" in said.stderr
+
+
 def test_a_secret_that_an_option_names_is_in_no_log(command):
     code = "def apply(host, options):\n    host.log(f'key {options[\"word\"]}')\n    raise ValueError(options['word'])\n"
     leaks = standalone(command, "leaks", code)
