@@ -150,7 +150,8 @@ async def test_a_command_that_takes_too_long_is_ended_with_all_it_started(bench,
     before, pid, notice = outcome.text.split("\n")
     assert before == "before"
     assert notice == "[ended after 1 s, with everything it had started]"
-    assert fields_of(int(pid)) == []
+    # A kill is on its way for as long as the machine is busy.
+    await until(bench, lambda: fields_of(int(pid)) == [])
     check_strict(outcome.result(), ToolCallResult, "result")
 
 
