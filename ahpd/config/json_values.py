@@ -55,6 +55,10 @@ def check_secret_text(value: object, at: str) -> object:
     return value
 
 
+#: What JSON can say beyond doubt. Most values are, and nobody makes up where they stand.
+_LEAVES: Final = frozenset({str, int, bool, type(None)})
+
+
 def check_json(value: Any, at: str, depth: int = 0) -> Any:
     """`value` where JSON can say it, references in it checked."""
     if depth > _DEEPEST:
@@ -66,9 +70,15 @@ def check_json(value: Any, at: str, depth: int = 0) -> Any:
         return dict(value)
     if isinstance(value, Mapping):
         held = check_mapping(value, "a mapping", at)
-        return {key: check_json(item, f"{at}.{key}", depth + 1) for key, item in held.items()}
+        return {
+            key: item if type(item) in _LEAVES else check_json(item, f"{at}.{key}", depth + 1)
+            for key, item in held.items()
+        }
     if isinstance(value, list):
-        return [check_json(item, f"{at}[{i}]", depth + 1) for i, item in enumerate(value)]
+        return [
+            item if type(item) in _LEAVES else check_json(item, f"{at}[{i}]", depth + 1)
+            for i, item in enumerate(value)
+        ]
     if isinstance(value, float) and value - value == 0:  # neither infinite nor no number
         return value
     raise WrongValue(describe(value), "a value JSON can say", at)

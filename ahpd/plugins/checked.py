@@ -111,12 +111,13 @@ def check_instance(wanted: type, value: Any) -> None:
 def _check_said(what: str, value: Any) -> None:
     """Every text of a value class can be sent to clients."""
     for field in attrs.fields(type(value)):
-        held = getattr(value, field.name)
+        name, held = field.name, getattr(value, field.name)
         for one in held if isinstance(held, list | tuple) else (held,):
-            if isinstance(one, str) and not is_whole(one):
-                raise PluginError(f"{what}.{field.name} {HALF_WORDS}: {one!r}")
-            if attrs.has(type(one)):
-                _check_said(f"{what}.{field.name}", one)
+            if isinstance(one, str):
+                if not is_whole(one):
+                    raise PluginError(f"{what}.{name} {HALF_WORDS}: {one!r}")
+            elif attrs.has(type(one)):
+                _check_said(f"{what}.{name}", one)
 
 
 def check_slug(what: str, value: Any) -> None:
