@@ -16,6 +16,11 @@ SDK, VERSION = "agent-client-protocol", "0.12.1"
 EXAMPLES = ("echo_agent.py", "agent.py")
 
 
+def provider_of(name):
+    """The example's agent here: `agent` alone is a name of the host's."""
+    return f"sdk-{name.removesuffix('.py').replace('_', '-')}"
+
+
 @pytest_twisted.async_yield_fixture(scope="module")
 async def daemon(installer, installed, reactor, tmp_path_factory):
     """A daemon that offers every example."""
@@ -23,7 +28,7 @@ async def daemon(installer, installed, reactor, tmp_path_factory):
     folder = installed(installer.source, SDK, VERSION) / "examples"
     records = [
         {
-            "id": name.removesuffix(".py"),
+            "id": provider_of(name),
             "engine": "acp",
             "name": name,
             "config": {"command": str(python), "args": [str(folder / name)], "hostTools": False},
@@ -45,7 +50,7 @@ async def daemon(installer, installed, reactor, tmp_path_factory):
 @pytest.mark.parametrize("name", EXAMPLES)
 @pytest_twisted.ensureDeferred
 async def test_it_answers_turn_after_turn(daemon, figures, name):
-    provider = name.removesuffix(".py")
+    provider = provider_of(name)
     probe = await daemon.connect(f"ann-{provider}", ROOT)
     ann = await talk_in(daemon, probe, provider)
     with figures.taking(f"{SDK} {name}", "start and first answer"):
@@ -62,5 +67,5 @@ async def test_it_answers_turn_after_turn(daemon, figures, name):
 async def test_doctor_greets_each(daemon):
     done = daemon.run("doctor", "--json")
     for name in EXAMPLES:
-        assert name.removesuffix(".py") in done.stdout
+        assert provider_of(name) in done.stdout
     assert done.stdout.count("Example Agent") >= 1
