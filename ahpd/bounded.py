@@ -12,6 +12,8 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from ahpd.protocol.characters import whole
+
 log = Logger()
 
 
@@ -115,8 +117,6 @@ def words_of(error: BaseException | None) -> str:
 def said_by(error: BaseException | None) -> str:
     """What an exception says, in one line; empty of one that cannot be said."""
     try:
-        # Half a character, which a byte of a file name may be, can be sent to nobody.
-        said = str(error).encode(errors="backslashreplace").decode()
-        return " ".join(said.split())[:500]
+        return " ".join(whole(str(error)).split())[:500]
     except BaseException:  # what says it is code of others, too
         return ""

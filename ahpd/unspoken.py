@@ -13,6 +13,8 @@ from functools import lru_cache
 from typing import Final
 from urllib.parse import quote, quote_plus
 
+from ahpd.protocol.characters import whole
+
 #: What stands for a secret wherever one would be shown.
 SET: Final = "<set>"
 #: A secret with fewer characters is struck only where it stands on its own: it is part of words
@@ -38,7 +40,7 @@ def struck(text: str, secrets: Iterable[str], instead: str = SET) -> str:
             text = text.replace(form, instead)
     for form in found:
         text = _uncut(text, form, instead)
-    return text if text.isascii() else text.encode(errors="backslashreplace").decode()
+    return whole(text)
 
 
 def _uncut(text: str, form: str, instead: str) -> str:

@@ -114,8 +114,7 @@ def _check_said(what: str, value: Any) -> None:
         name, held = field.name, getattr(value, field.name)
         for one in held if isinstance(held, list | tuple) else (held,):
             if isinstance(one, str):
-                if not is_whole(one):
-                    raise PluginError(f"{what}.{name} {HALF_WORDS}: {one!r}")
+                _check_whole(f"{what}.{name}", one)
             elif attrs.has(type(one)):
                 _check_said(f"{what}.{name}", one)
 
@@ -133,8 +132,12 @@ def check_text(what: str, value: Any) -> None:
     """`value` is a text that says something."""
     if not isinstance(value, str) or not value.strip():
         raise PluginError(f"{what} is a text that says something, found {value!r}")
-    if not is_whole(value):
-        raise PluginError(f"{what} {HALF_WORDS}: {value!r}")
+    _check_whole(what, value)
+
+
+def _check_whole(what: str, text: str) -> None:
+    if not is_whole(text):
+        raise PluginError(f"{what} {HALF_WORDS}: {text!r}")
 
 
 def check_callable(what: str, value: Any, *, required: bool = False) -> None:
@@ -189,8 +192,9 @@ def check_grants(subject: Any, title: Any, operations: Any, description: Any) ->
     if not isinstance(subject, str) or _SUBJECT.fullmatch(subject) is None:
         raise PluginError(f"{subject!r} is no subject of a grant")
     check_text(f"the title of the grants of {subject}", title)
-    if not isinstance(description, str) or not is_whole(description):
+    if not isinstance(description, str):
         raise PluginError(f"the description of the grants of {subject} is a text")
+    _check_whole(f"the description of the grants of {subject}", description)
     if isinstance(operations, str) or not isinstance(operations, Sequence) or not operations:
         raise PluginError(f"the grants of {subject} are a list of at least one operation")
     for name in operations:

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from typing import Final
 from urllib.parse import unquote
 
-from ahpd.protocol.characters import whole
 from ahpd.unspoken import SHORT, struck
 
 _REDACTED: Final = "<redacted>"
@@ -30,7 +29,7 @@ def cleared(text: str, secrets: Iterable[str] = ()) -> str:
 
     An absolute URL's query and any URL's user are `<redacted>`, a connection token is `***`.
     """
-    text = struck(whole(text), (one for one in secrets if len(one) >= SHORT))
+    text = struck(text, (one for one in secrets if len(one) >= SHORT))
     text = _TOKEN.sub(r"\1***", text)
     text = _URL.sub(_url, text)
     return _SIGNED.sub(rf"\1{_REDACTED}", text)

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from ahpd.interfaces import RecordOptions, RecordsFailure
 from ahpd.protocol import State
+from ahpd.protocol.characters import HALF_WORDS, is_whole
 from ahpd.record_store.names import ids_of
 
 #: How deep a record may nest, itself counted.
@@ -88,8 +89,6 @@ def _copied(value: Any, at: str, depth: int) -> Any:
 
 
 def _text(value: str, at: str) -> str:
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise RecordsFailure(f"{at} holds half a character (a lone surrogate)") from None
+    if not is_whole(value):
+        raise RecordsFailure(f"{at} {HALF_WORDS}")
     return value

@@ -65,6 +65,7 @@ REGISTERED = {
     "a method's grant": 'host.register_method("x-a/b", Method(grant=HALF, handle=print))',
     "a channel's grant": 'host.register_channel("x-a", Channel(grant=HALF, snapshot=print))',
     "the title of grants": 'host.register_grants("a", HALF, ["take"])',
+    "the description of grants": 'host.register_grants("a", "A", ["take"], HALF)',
     "a setting's title": 'host.register_session_config("mood", {"type": "string", "title": HALF})',
     "a setting's key": 'host.register_session_config(HALF, {"type": "string", "title": "t"})',
     "a tool's description": "host.register_tool(HostTool(definition=dict(name='a_b', title='T', "
