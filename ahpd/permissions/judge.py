@@ -31,7 +31,7 @@ from ahpd.permissions.options import (
     with_wishes,
 )
 from ahpd.permissions.paths import Links, PathSubject, glob_of
-from ahpd.permissions.patience import OutOfTime, Patience
+from ahpd.permissions.patience import OutOfTime, Patience, full_collections
 from ahpd.permissions.rules import EDIT, Named, RuleLists, allowed, named, parsed, rules_of
 from ahpd.permissions.shell_reading import MOST_BYTES, Reading, ShellReader
 from ahpd.permissions.shell_subject import (
@@ -95,8 +95,14 @@ class Judge:
         self._look = look
 
     def judge(self, question: Question) -> Verdict:
+        collections = full_collections()
         try:
-            return self._judged(self._case(question))
+            try:
+                return self._judged(self._case(question))
+            except OutOfTime:
+                if full_collections() == collections:
+                    raise
+                return self._judged(self._case(question))
         except OutOfTime as reason:
             return _asked(str(reason), once_alone())
         except Exception:  # whatever went wrong, a person can still decide

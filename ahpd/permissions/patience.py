@@ -4,6 +4,7 @@ Rules, tables and lines come from clients and models, and the judge runs where e
 waits for it. What takes longer than it may is given up and asked about.
 """
 
+import gc
 from collections.abc import Callable
 from typing import Final
 
@@ -33,6 +34,15 @@ class Patience:
         if left <= 0:
             raise OutOfTime("its rules take too long to be held against it")
         return left
+
+
+def full_collections() -> int:
+    """How often Python looked through everything it holds, so far.
+
+    That is work of whichever thread it falls to, and of a large host takes longer than a question
+    may: one that fell into a question says nothing of its rules, and it is judged once more.
+    """
+    return int(gc.get_stats()[-1]["collections"])
 
 
 #: For what is judged outside of any question.

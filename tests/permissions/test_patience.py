@@ -1,7 +1,9 @@
 """No question takes long to judge, whatever the line, the path, the rules and the table."""
 
+import gc
 import re
 import time
+from itertools import cycle
 
 import pytest
 from hypothesis import given, settings
@@ -113,6 +115,27 @@ def test_out_of_time_a_person_is_asked_for_this_once():
     asked = shell("ls", session={"autoApprove": "autoApprove"}, deny=["Shell(rm)"])
     verdict = judge.judge(asked)
     assert (verdict.decision, ids(verdict)) == ("ask", ["allow-once", "skip"])
+    assert "too long" in verdict.because
+
+
+def test_the_time_python_looks_through_what_it_holds_is_none_of_a_questions():
+    """It falls into any question, and takes a large host longer than one may take."""
+    ticks, asked = [0.0], shell("ls && $(rm x)", deny=["Shell(rm)"])
+
+    def judged(falls):
+        def seconds():
+            if next(falls, False):
+                gc.collect()
+                ticks[0] += 1
+            return ticks[0]
+
+        return Judge(seconds=seconds).judge(asked)
+
+    once = iter([False, False, True])
+    assert judged(once).decision == "deny"
+    assert list(once) == [], "it fell into the question"
+    verdict = judged(cycle([False, False, True]))
+    assert (verdict.decision, ids(verdict)) == ("ask", ["allow-once", "skip"]), "tried twice"
     assert "too long" in verdict.because
 
 
