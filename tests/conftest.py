@@ -4,6 +4,7 @@ import itertools
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from hypothesis import HealthCheck, settings
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.logger import formatEvent, globalLogPublisher
@@ -23,6 +24,10 @@ from ahpd.testing.agents import ScriptedAgent
 from ahpd.testing.differences import first_difference
 from ahpd.testing.planted import logged_leak
 from ahpd.wire.codec import decode, encode
+
+# How long an example takes is the machine's matter: a test that is timed fails where others run.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
