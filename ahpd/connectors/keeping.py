@@ -23,6 +23,7 @@ from ahpd.interfaces import (
     IRecordStore,
     Owned,
     RecordChange,
+    RecordsClosed,
     RecordsFailure,
     SecretFailure,
 )
@@ -76,6 +77,8 @@ class Connectors:
         self._unwatch = self._records.watch(self._outside)
         try:
             records = await self._records.list()
+        except RecordsClosed:
+            return  # the host ended before they were read
         except RecordsFailure as failed:
             log.error("the connectors cannot be read: {words}", words=str(failed))
             return

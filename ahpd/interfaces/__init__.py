@@ -134,6 +134,7 @@ from ahpd.interfaces.record_store import (
     IRecordStore,
     RecordChange,
     RecordOptions,
+    RecordsClosed,
     RecordsFailure,
 )
 from ahpd.interfaces.resources import (
@@ -351,6 +352,7 @@ __all__ = [
     "RecordChange",
     "RecordFailure",
     "RecordOptions",
+    "RecordsClosed",
     "RecordsFailure",
     "Refusal",
     "Report",

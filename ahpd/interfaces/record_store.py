@@ -16,6 +16,10 @@ class RecordsFailure(Exception):
     """A collection or a record that cannot be opened, read or kept, in words."""
 
 
+class RecordsClosed(RecordsFailure):
+    """The store was closed, because its host ends: nothing is wrong, and nobody is to be told."""
+
+
 @attrs.frozen(kw_only=True)
 class RecordOptions:
     """How a collection is kept."""

@@ -16,6 +16,7 @@ from ahpd.interfaces import (
     IRecordStore,
     RecordChange,
     RecordOptions,
+    RecordsClosed,
     RecordsFailure,
 )
 from ahpd.protocol import State
@@ -89,7 +90,7 @@ class FileRecordStore:
         """See `IRecordStore.collection`. The same name and options are the same collection."""
         check_collection(name, options, self._reserved)
         if self._closed:
-            raise RecordsFailure(f"records {name}: the store is closed")
+            raise RecordsClosed(f"records {name}: the store is closed")
         held = self._collections.get(name)
         if held is None:
             folder = Folder(name, Disk(self._folder / name), options)
@@ -245,5 +246,5 @@ class FileRecords:
 
         Deferred.fromCoroutine(self._in_turn(self._folder.look)).addBoth(looked)
 
-    def _gone(self) -> RecordsFailure:
-        return RecordsFailure(f"records {self._folder.name}: the store is closed")
+    def _gone(self) -> RecordsClosed:
+        return RecordsClosed(f"records {self._folder.name}: the store is closed")

@@ -9,7 +9,7 @@ from twisted.logger import Logger
 from ahpd.config.records import WrittenRecord
 from ahpd.extensions.operations import OperationsOf
 from ahpd.extensions.rows import Rows
-from ahpd.interfaces import Channel, IRecords, Method, Owned
+from ahpd.interfaces import Channel, IRecords, Method, Owned, RecordsClosed
 from ahpd.protocol import State
 from ahpd.records.agents import AgentRecords, RecordsGround
 from ahpd.records.asking import Taken
@@ -115,6 +115,8 @@ class AgentRecordsService(Service):
     async def _load(self) -> None:
         try:
             await self.records.load(self._collection())
+        except RecordsClosed:
+            return  # the host ended before they were read
         except Exception:
             log.failure("the records of agents could not be read")
 

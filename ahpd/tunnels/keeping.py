@@ -17,6 +17,7 @@ from ahpd.interfaces import (
     IRecordStore,
     Owned,
     RecordChange,
+    RecordsClosed,
     RecordsFailure,
     Tunnel,
     TunnelKind,
@@ -73,6 +74,8 @@ class Tunnels:
         self._unwatch = self._records.watch(self._outside)
         try:
             records = await self._records.list()
+        except RecordsClosed:
+            return  # the host ended before they were read
         except RecordsFailure as failed:
             log.error("the tunnels cannot be read: {words}", words=str(failed))
             return

@@ -229,6 +229,14 @@ def test_one_whose_config_no_longer_fits_is_invalid_and_one_without_its_adapter_
     assert host.record()["config"] == {"key": {"$secret": "host:connector/work/key"}}
 
 
+def test_a_host_that_ends_before_its_connectors_are_read_says_nothing_of_them(tmp_path, logged):
+    clock = Clock()
+    store = FileRecordStore(tmp_path, in_thread(clock), clock, lambda line: None)
+    ConnectorsHost(store=store).start()
+    assert Tried(store.close()).result() is None
+    assert not any("read" in line for line in logged)
+
+
 def test_a_connector_is_closed_before_the_adapter_is_gone(host):
     scripted = ScriptedAdapter()
     host.offer(scripted)

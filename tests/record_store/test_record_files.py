@@ -10,7 +10,7 @@ import pytest_twisted
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 
-from ahpd.interfaces import RecordOptions, RecordsFailure
+from ahpd.interfaces import RecordOptions, RecordsClosed, RecordsFailure
 from ahpd.record_store import FileRecordStore, ReservedNames
 from ahpd.record_store.disk import Mark
 from ahpd.record_store.files import INTERVAL
@@ -557,10 +557,10 @@ def test_a_closed_store_refuses_and_fails_those_that_wait(tmp_path):
     bots, failures = store.collection("bots", BODY), []
     Deferred.fromCoroutine(bots.list()).addErrback(failures.append)
     now(store.close())
-    assert [failure.type for failure in failures] == [RecordsFailure]
-    with pytest.raises(RecordsFailure, match="closed"):
+    assert [failure.type for failure in failures] == [RecordsClosed]
+    with pytest.raises(RecordsClosed, match="closed"):
         now(bots.list())
-    with pytest.raises(RecordsFailure, match="closed"):
+    with pytest.raises(RecordsClosed, match="closed"):
         store.collection("notes", PLAIN)
     bots.watch(lambda change: None)
     store.open()
@@ -612,7 +612,7 @@ def test_work_is_done_in_turn_and_a_caller_that_gives_up_disturbs_nobody(tmp_pat
     assert not closed.called
     slow.go()
     assert third.result == MOTION
-    assert [failure.type for failure in refused] == [RecordsFailure]
+    assert [failure.type for failure in refused] == [RecordsClosed]
     assert closed.called
     assert not slow.waiting
     assert (tmp_path / "bots" / "motion.md").exists()

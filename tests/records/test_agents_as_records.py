@@ -5,6 +5,7 @@ from functools import partial
 import attrs
 import pytest
 from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
 
 from ahpd.interfaces import (
     Finding,
@@ -15,7 +16,9 @@ from ahpd.interfaces import (
     RecordsFailure,
 )
 from ahpd.protocol.errors import ALREADY_EXISTS, INVALID_PARAMS, NOT_FOUND, RpcError
+from ahpd.record_store import FileRecordStore
 from ahpd.testing.planted import planted
+from ahpd.threads import in_thread
 
 from .record_desk import VIEW, Desk, EditedAgent, MadeEngine, caller, view
 
@@ -847,3 +850,14 @@ def test_a_put_and_those_behind_it_wait_for_a_vault_no_longer_than_it_may_take(d
     desk.clock.advance(0.1)
     assert [slow[0]["state"], other[0]["state"]] == ["failed", "ready"]
     assert len(slow[0]["alerts"]) == 2
+
+
+def test_a_host_that_ends_before_its_agents_are_read_says_nothing_of_them(
+    desk, tmp_path, logged_lines
+):
+    clock = Clock()
+    desk.store = FileRecordStore(tmp_path, in_thread(clock), clock, lambda line: None)
+    desk.again()
+    assert desk.loading == []
+    desk.wait(desk.store.close())
+    assert (desk.loading, logged_lines) == ([None], [])

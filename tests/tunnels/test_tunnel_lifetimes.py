@@ -153,6 +153,15 @@ def test_a_store_that_cannot_be_read_leaves_a_host_that_makes_tunnels(logged):
     assert any("the folder cannot be read" in line for line in logged)
 
 
+def test_a_host_that_ends_before_its_tunnels_are_read_says_nothing_of_them(tmp_path, logged):
+    clock = Clock()
+    store = FileRecordStore(tmp_path, in_thread(clock), clock, lambda line: None)
+    host = restarted(records=store)
+    host.service.startService()
+    outcome(store.close())
+    assert not any("read" in line for line in logged)
+
+
 def test_tunnels_are_files_that_another_process_reads_back(tmp_path):
     def process():
         clock = Clock()
