@@ -56,6 +56,15 @@ class LoaderAtNeed:
         """See `Loader.read`."""
         return self.made.read if self._anything else ()
 
+    def import_ahead(self, named: Named) -> None:
+        """See `Loader.import_ahead`."""
+        self.made.import_ahead(named)
+
+    async def forget_ahead(self) -> None:
+        """See `Loader.forget_ahead`."""
+        if self._anything:
+            await self.made.forget_ahead()
+
     async def load(self, named: Named) -> "RunningPlugin":
         """See `Loader.load`."""
         return await self.made.load(named)

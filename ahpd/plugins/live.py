@@ -93,10 +93,15 @@ class Plugins(Service):
         self._loader.look(entries)
         self._rows.listed(self._loader.named)
         for named in self._loader.named.values():
+            if named.entry.enabled:
+                self._rows.loading(named.plugin)
+                self._loader.import_ahead(named)
+        for named in self._loader.named.values():
             loaded = await self._load(named, {})
             vault = None if loaded is None else loaded.contribution.ports.get("vault")
             if vault is not None and vault.replace:
                 self._vault_taken(vault.value, named.plugin)
+        await self._loader.forget_ahead()
         try:
             self.folded = self._fold()
         except TwoAgents:  # nothing is started, so what they opened is closed

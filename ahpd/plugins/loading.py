@@ -78,7 +78,9 @@ class Loader:
     """What the host's log leaves out: what the options of its plugins hold is added."""
     _named: dict[str, Named] = attrs.field(factory=dict)
     _standing: list[Imported] = attrs.field(factory=list)
-    """The modules of the plugins that are loaded."""
+    """The modules of the plugins that are imported."""
+    _ahead: dict[Found, Imported | Exception] = attrs.field(factory=dict)
+    """What came of the imports of those that are loaded later."""
     _said: Said = attrs.field(factory=WeakKeyDictionary)
     """The threads of plugins that went, of which that was said."""
     _stalls: StallWatch = attrs.field(init=False)
@@ -125,19 +127,56 @@ class Loader:
 
     # -- one plugin --------------------------------------------------------------------
 
+    def import_ahead(self, named: Named) -> None:
+        """Import what an entry names, for its `load`, which says what went wrong.
+
+        Importing takes most of a load. A start imports all plugins before it applies one: by turns
+        the two have the processor begin anew each time, which takes a tenth longer.
+        """
+        if isinstance(named.result, Skipped):
+            return
+        found = named.result
+        self._begin(found)
+        try:
+            self._ahead[found] = self._import(found)
+        except Exception as error:
+            self._ahead[found] = error.with_traceback(None)
+
+    async def forget_ahead(self) -> None:
+        """Let go of what was imported ahead and is not loaded."""
+        ahead, self._ahead = self._ahead, {}
+        for found, held in ahead.items():
+            if isinstance(held, Imported):
+                await self._end_left_behind(found.id, self._purged(held))
+            self._ended(found)
+
+    def _begin(self, found: Found) -> None:
+        self.unspoken_host.add(*_credentials(found))
+        self._stalls.begin(found)
+        own(inside_of(found), found.id, found.folder)
+
+    def _import(self, found: Found) -> Imported:
+        imported = import_plugin(found)
+        self._standing.append(imported)
+        self._stalls.knows(found, imported.belongs)
+        return imported
+
+    def _imported(self, found: Found) -> Imported:
+        held = self._ahead.pop(found, None)
+        if isinstance(held, Exception):
+            raise held
+        return self._import(found) if held is None else held
+
     async def load(self, named: Named) -> RunningPlugin:
         """Load and apply what an entry names. Raises `Skipped`, whose words hold no credential."""
         found, entry = named.found(), named.entry
-        self.unspoken_host.add(*_credentials(found))
         imported: Imported | None = None
         modules: Collection[str] = ()
-        self._stalls.begin(found)
-        own(inside_of(found), found.id, found.folder)
+        if found not in self._ahead:
+            self._begin(found)
         try:
             self._warn(found)
-            imported = import_plugin(found)
-            self._standing.append(imported)
-            self._stalls.knows(found, imported.belongs)
+            imported = self._imported(found)
             options = await self._options(found, imported)
             return await self._applied(entry, found, imported, options)
         except Skipped as skipped:
@@ -285,8 +324,9 @@ def _of_a_vault(contribution: Contribution, found: Found) -> str:
 
     Nobody could check what it reads from itself before it is there.
     """
-    schema, options = found.manifest.options_schema, found.entry.options
-    for reference in references_in(schema, options):
-        if "vault" in contribution.ports and "$secret" in reference.value:
+    if "vault" not in contribution.ports:
+        return ""
+    for reference in references_in(found.manifest.options_schema, found.entry.options):
+        if "$secret" in reference.value:
             return f"its option {reference.words} names a secret, and it supplies the vault"
     return ""

@@ -9,6 +9,7 @@ import pytest
 from pytest_twisted import ensureDeferred
 from twisted.internet.defer import Deferred
 
+from ahpd import whose_code
 from ahpd.interfaces import PluginError, SecretFailure
 from ahpd.plugins.fold import TwoAgents
 from ahpd.plugins.loading import APPLY_BOUND
@@ -69,6 +70,62 @@ async def test_a_plugin_lives_from_apply_to_its_last_closer_in_order(kit):
     assert diary[3:] == ["stopping", "service stopped", "first closer", "second closer"]
     assert kit.told == [("sessions ended",), ("gone", "diary"), ("unloaded", "diary")]
     assert kit.takes[-1].methods == {}
+
+
+#: Says when it is imported and applied; its `apply` waits where its options say so.
+SAYS = """
+    from twisted.internet.defer import Deferred
+    from tests.plugins import test_live
+
+    NAME = __name__.split(".")[0].rpartition("_")[2]
+    test_live.SAID.append(f"import {NAME}")
+    if NAME == "bad":
+        raise OSError("no device")
+
+    async def apply(host, options):
+        test_live.SAID.append(f"apply {NAME}")
+        if options.get("waits"):
+            await Deferred()
+"""
+#: What the plugins above said.
+SAID = []
+
+
+@ensureDeferred
+async def test_a_start_imports_every_plugin_before_it_applies_one(kit):
+    SAID.clear()
+    entries = [kit.write(plugin, SAYS) for plugin in ("one", "bad", "off", "two")]
+    entries[2] = attrs.evolve(entries[2], enabled=False)
+    await kit.start(*entries)
+    assert SAID == ["import one", "import bad", "import two", "apply one", "apply two"]
+    assert (kit.loaded, len(kit.skips)) == (["one", "two"], 1)
+    assert "OSError: no device" in kit.skips[0]
+    whose = {name.split(".")[0] for name, one in sys.modules.items() if is_from(one, kit.folder)}
+    assert sorted(name.rpartition("_")[2] for name in whose) == ["one", "two"]
+
+
+@ensureDeferred
+async def test_a_start_that_is_stopped_lets_go_of_what_it_imported_and_did_not_load(kit):
+    SAID.clear()
+    entries = [kit.write(plugin, SAYS) for plugin in ("one", "bad", "two")]
+    entries[0] = attrs.evolve(entries[0], options={"waits": True})
+    starting = Deferred.fromCoroutine(kit.plugins.load_first(entries))
+    assert SAID[-1] == "apply one"
+    held = {name for name, module in sys.modules.items() if is_from(module, kit.folder)}
+    assert held
+    kit.plugins.stop_loading()
+    await kit.run(wait_for(starting))
+    assert not {name for name, module in sys.modules.items() if is_from(module, kit.folder)}
+    assert not any(place.is_relative_to(kit.folder) for place in whose_code._THEIRS)
+    assert (kit.loaded, kit.skips, dict(kit.plugins.running_plugins)) == ([], [], {})
+
+
+def is_from(module, folder):
+    return str(getattr(module, "__file__", None) or "").startswith(str(folder))
+
+
+async def wait_for(deferred):
+    return await deferred
 
 
 @ensureDeferred
