@@ -44,6 +44,10 @@ async def awaited(answer: Any) -> Any:
     """
     if not isawaitable(answer):
         return answer
+    if type(answer) is Deferred and answer.called and not answer.paused:
+        done = answer.result
+        if not isinstance(done, Failure | Deferred):  # most of what plugins do is done at once
+            return done
     waiting = _Waiting(_settled(answer))
     (outcome,) = await waiting
     if not isinstance(outcome, Failure):

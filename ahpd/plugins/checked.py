@@ -110,13 +110,20 @@ def check_instance(wanted: type, value: Any) -> None:
 
 def _check_said(what: str, value: Any) -> None:
     """Every text of a value class can be sent to clients."""
-    for field in attrs.fields(type(value)):
-        name, held = field.name, getattr(value, field.name)
-        for one in held if isinstance(held, list | tuple) else (held,):
+    for field in _fields(value):
+        held = getattr(value, field.name)
+        for one in held if isinstance(held, (list, tuple)) else (held,):
             if isinstance(one, str):
-                _check_whole(f"{what}.{name}", one)
-            elif attrs.has(type(one)):
-                _check_said(f"{what}.{name}", one)
+                if not is_whole(one):  # where it stands is made up for what is wrong alone
+                    _check_whole(f"{what}.{field.name}", one)
+            elif _fields(one):
+                _check_said(f"{what}.{field.name}", one)
+
+
+def _fields(value: Any) -> Sequence[Any]:
+    """The fields of a value class of attrs; none of any other value."""
+    fields: Sequence[Any] = getattr(type(value), "__attrs_attrs__", ())
+    return fields
 
 
 def check_slug(what: str, value: Any) -> None:

@@ -30,9 +30,11 @@ def cleared(text: str, secrets: Iterable[str] = ()) -> str:
     An absolute URL's query and any URL's user are `<redacted>`, a connection token is `***`.
     """
     text = struck(text, (one for one in secrets if len(one) >= SHORT))
-    text = _TOKEN.sub(r"\1***", text)
-    text = _URL.sub(_url, text)
-    return _SIGNED.sub(rf"\1{_REDACTED}", text)
+    if "=" in text:
+        text = _TOKEN.sub(r"\1***", text)
+    if "://" in text:
+        text = _URL.sub(_url, text)
+    return _SIGNED.sub(rf"\1{_REDACTED}", text) if "=" in text else text
 
 
 def _url(match: re.Match[str]) -> str:

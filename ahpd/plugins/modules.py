@@ -9,6 +9,7 @@ import linecache
 import sys
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import islice, takewhile
 from pathlib import Path
 from traceback import walk_tb
 from types import MappingProxyType, ModuleType
@@ -31,6 +32,9 @@ log = Logger(namespace="ahpd.plugin")
 
 #: Seconds within which a change may leave the time stamp of a folder as it was.
 _SAME_STAMP: Final = 2.0
+
+#: So many names mark what was imported before, because a module may go meanwhile.
+_MARKS: Final = 16
 
 #: What a module does not export, because its manifest says it; what to write there.
 _IN_MANIFEST: Final = {
@@ -61,9 +65,7 @@ class Imported:
 def import_plugin(found: Found) -> Imported:
     """Import a plugin's module. Raises `Skipped`; what is the plugin's own is gone again then."""
     belongs = belongings(found)
-    # Another plugin of its distribution may run in these. Most imports succeed: a copy of the
-    # mapping, which takes a tenth of what a set of its keys does, is enough until one fails.
-    before = sys.modules.copy()
+    before = _newest()
     tree = open_tree(found)
     _look_anew(found)
     module: ModuleType | None = None
@@ -79,9 +81,7 @@ def import_plugin(found: Found) -> Imported:
         log.debug("plugin {id}: {trace}", id=found.id, trace=Failure().getTraceback())
     # Out of its handler, so that the error and the frames it holds are gone with it.
     del module
-    names = frozenset(before)
-    before.clear()
-    gone = [name for name, _ in _let_go(belongs, tree, names)]
+    gone = [name for name, _ in _let_go(belongs, tree, _imported_since(before))]
     for file in ran:
         # One that fails is taken out of `sys.modules` by the import itself.
         if Path(file).is_relative_to(found.root):
@@ -228,17 +228,31 @@ def _is_options(value: object) -> bool:
     return isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
 
 
+def _newest() -> Collection[str]:
+    """The names that were imported last: what is imported from now on comes behind them.
+
+    Most imports succeed, and then nobody asks what there was before. A copy of all names would
+    have each plugin touch every module there is.
+    """
+    return tuple(islice(reversed(sys.modules), _MARKS))
+
+
+def _imported_since(newest: Collection[str]) -> Collection[str]:
+    """What was imported since `newest` were; one that was imported anew is among it."""
+    return frozenset(takewhile(lambda name: name not in newest, reversed(list(sys.modules))))
+
+
 # -- letting go ----------------------------------------------------------------------
 
 
 def _let_go(
-    belongs: Belongings, tree: TreePath | None, but: Collection[str] = ()
+    belongs: Belongings, tree: TreePath | None, only: Collection[str] | None = None
 ) -> Sequence[tuple[str, ModuleType]]:
-    """Take a plugin's modules out, all `but` those names; what they were."""
+    """Take a plugin's modules out, `only` those of these names; what they were."""
     gone = [
         (name, module)
         for name, module in list(sys.modules.items())
-        if name not in but and belongs.has(name, module)
+        if (only is None or name in only) and belongs.has(name, module)
     ]
     for name, module in gone:
         del sys.modules[name]

@@ -17,7 +17,7 @@ from ahpd.plugins.found import Found
 from ahpd.whose_code import Line, lines_of
 
 
-@attrs.frozen(eq=False, repr=False)
+@attrs.define(eq=False, repr=False)
 class Owner:
     """A plugin, and what tells its modules, once that is known."""
 

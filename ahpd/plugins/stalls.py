@@ -9,6 +9,7 @@ answer is not its fault. What is nobody's is said without a name.
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from functools import partial
 from traceback import walk_stack
 from types import FrameType
@@ -43,12 +44,12 @@ class StallWatch:
 
     def __init__(self, reactor: Any) -> None:
         self._ask = getattr(reactor, "callFromThread", None)
-        self._watched: tuple[Owner, ...] = ()
+        self._watched: dict[Found, Owner] = {}
         self._ended: threading.Event | None = None
 
     def begin(self, found: Found) -> None:
         """The code of a plugin runs from here on."""
-        self._watched = (*self._watched, Owner(found))
+        self._watched[found] = Owner(found)
         if self._ask is None or self._ended is not None:
             return
         self._ended = threading.Event()
@@ -61,13 +62,11 @@ class StallWatch:
 
     def knows(self, found: Found, belongs: Belongings) -> None:
         """A plugin that began was imported: what its own modules are."""
-        self._watched = tuple(
-            Owner(found, belongs) if one.found is found else one for one in self._watched
-        )
+        self._watched[found].belongs = belongs
 
     def end(self, found: Found) -> None:
         """It is gone. The last one takes the thread with it."""
-        self._watched = tuple(one for one in self._watched if one.found is not found)
+        self._watched.pop(found, None)
         if not self._watched and self._ended is not None:
             self._ended.set()
             self._ended = None
@@ -93,19 +92,22 @@ class StallWatch:
         frame = sys._current_frames().get(watched)
         if frame is None:
             return _Look("", "nothing")
-        if (running := running_in(frame, self._watched)) is not None:
+        owners = tuple(self._watched.values())  # in one step: the other thread may change them
+        if (running := running_in(frame, owners)) is not None:
             return _Look(running[0].found.id, running[1])
         if (call := _call_of(frame)) is None:
             return _Look("", place_of(watched))
         # What the reactor calls may be a library's, made for a plugin's sake.
-        for owner in self._watched:
-            of = Whose(owner, partial(self._is_anothers, owner))
+        for owner in owners:
+            others = tuple(one for one in owners if one is not owner)
+            of = Whose(owner, partial(_is_of, others))
             if (code := of(call)) is not None:
                 return _Look(owner.found.id, f"{code.name} of {code.module}")
         return _Look("", f"{words_for(call)}, in {place_of(watched)}")
 
-    def _is_anothers(self, owner: Owner, module: str) -> bool:
-        return any(module in one for one in self._watched if one is not owner)
+
+def _is_of(owners: Sequence[Owner], module: str) -> bool:
+    return any(module in one for one in owners)
 
 
 @attrs.frozen

@@ -31,6 +31,18 @@ def checked_text(value: Any, at: str) -> str:
 def json_copy(value: Any, at: str, depth: int = 1) -> Any:
     """A copy of a JSON value, of dicts and lists. Raises `ShapeError` for what cannot be sent,
     naming the place in it; `at` names the value itself."""
+    if type(value) is dict or isinstance(value, Mapping):
+        _check_depth(at, depth)
+        return {
+            _key(key, at): (held if _is_plain(held) else json_copy(held, f"{at}.{key}", depth + 1))
+            for key, held in value.items()
+        }
+    if isinstance(value, (list, tuple)):
+        _check_depth(at, depth)
+        return [
+            held if _is_plain(held) else json_copy(held, f"{at}[{index}]", depth + 1)
+            for index, held in enumerate(value)
+        ]
     if isinstance(value, str):
         return checked_text(value, at)
     if value is None or isinstance(value, bool):
@@ -39,22 +51,15 @@ def json_copy(value: Any, at: str, depth: int = 1) -> Any:
         return value
     if isinstance(value, float) and isfinite(value):
         return value
-    if isinstance(value, Mapping | list | tuple):
-        if depth > DEEPEST:
-            raise ShapeError(at, f"more than {DEEPEST} levels", "less nesting")
-        if not isinstance(value, Mapping):
-            return [
-                held if _is_plain(held) else json_copy(held, f"{at}[{index}]", depth + 1)
-                for index, held in enumerate(value)
-            ]
-        return {
-            _key(key, at): (held if _is_plain(held) else json_copy(held, f"{at}.{key}", depth + 1))
-            for key, held in value.items()
-        }
     found = type(value).__name__
     if isinstance(value, int | float):
         found = str(value) if isinstance(value, float) else "a number of too many digits"
     raise ShapeError(at, found, "a JSON value")
+
+
+def _check_depth(at: str, depth: int) -> None:
+    if depth > DEEPEST:
+        raise ShapeError(at, f"more than {DEEPEST} levels", "less nesting")
 
 
 def _key(key: Any, at: str) -> str:

@@ -25,9 +25,14 @@ _HOLDERS: Final = frozenset(
 _HOLDS_NONE: Final = frozenset({"string", "number", "integer", "boolean", "null"})
 #: Those of them that most schemas do without.
 _RARE: Final = _HOLDERS - {*_KEYS}
+#: What an object and a list of the common kind hold no schemas in.
+_ONLY_FIELDS: Final = _HOLDERS - {"properties"} | {"$ref"}
+_ONLY_ITEMS: Final = _HOLDERS - {"items"} | {"$ref"}
 _MOST_GAPS: Final = 100
 _MOST_READ: Final = 10_000
 _DEEPEST: Final = 64
+#: Levels of schemas of the common kind; what is deeper is read within bounds.
+_SHALLOW: Final = 8
 
 NO_PROPERTIES: Final = "object with no properties"
 NO_ITEMS: Final = "array with no items"
@@ -41,10 +46,30 @@ def gaps(schema: Any) -> list[str]:
     `kind.oneOf[1]`; the schema itself has no path. A schema that holds itself is read once; of
     more than 100 gaps the rest is one line.
     """
+    if _names_all(schema, _SHALLOW):
+        return []
     found = _Walk(schema).gaps
     if len(found) > _MOST_GAPS:
         return [*found[:_MOST_GAPS], "more gaps than are listed"]
     return found
+
+
+def _names_all(schema: Any, deeper: int) -> bool:
+    """Whether a schema is of the common kind, objects and lists of values whose types it says, and
+    leaves nothing open; False is no answer."""
+    if type(schema) is not dict or deeper <= 0:
+        return False
+    kind = schema.get("type")
+    if type(kind) is not str:
+        return False
+    if kind == "object":
+        fields = schema.get("properties")
+        if type(fields) is not dict or not _ONLY_FIELDS.isdisjoint(schema):
+            return False
+        return all(_names_all(field, deeper - 1) for field in fields.values())
+    if kind == "array":
+        return _ONLY_ITEMS.isdisjoint(schema) and _names_all(schema.get("items"), deeper - 1)
+    return kind in _HOLDS_NONE and _HOLDERS.isdisjoint(schema)
 
 
 class _Walk:

@@ -1,7 +1,9 @@
 """Each field a client could not draw is found, and nothing else is."""
 
+import sys
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ahpd.schemas import gaps
@@ -140,3 +142,38 @@ def test_a_gap_is_found_at_any_depth_of_a_whole_schema(whole, way):
     found = gaps(schema)
     assert len(found) == 1
     assert found[0].endswith("object with no properties")
+
+
+_ANY_LEAF = st.fixed_dictionaries(
+    {},
+    optional={
+        "type": st.sampled_from(["string", "object", "array", "number", ["string", "null"], []]),
+        "enum": st.just([1]),
+        "$ref": st.sampled_from(["#", "#/nowhere"]),
+        "title": st.just("A title"),
+    },
+)
+
+
+def _holding(inner):
+    listed = st.lists(inner, max_size=2)
+    named = st.dictionaries(st.sampled_from("abc"), inner, max_size=3)
+    return st.fixed_dictionaries(
+        {"type": st.sampled_from(["object", "array", "string", ["object"]])},
+        optional={
+            "properties": named,
+            "items": inner | listed,
+            "additionalProperties": inner,
+            "oneOf": listed,
+            "allOf": listed,
+            "$defs": named,
+            "$ref": st.just("#"),
+        },
+    )
+
+
+@settings(max_examples=500)
+@given(st.recursive(_ANY_LEAF | st.booleans(), _holding, max_leaves=12))
+def test_a_schema_of_the_common_kind_has_the_gaps_of_one_that_is_read_whole(schema):
+    reading = sys.modules["ahpd.schemas.gaps"]
+    assert gaps(schema) == reading._Walk(schema).gaps
