@@ -203,7 +203,7 @@ def build_service(
             at(words)
             tell(f"STATUS={words}", f"EXTEND_TIMEOUT_USEC={_A_STEP}")
 
-        host.plugins.rows.on_loading = Progress(reactor, said).loading
+        host.plugins.rows.on_step = Progress(reactor, said).step
 
     def announced(url: str | None) -> None:
         notes(host.announced())

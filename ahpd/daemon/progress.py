@@ -15,22 +15,22 @@ EVERY: Final = 5.0
 
 
 class Progress:
-    """Tells `say` which plugin is loaded. `reactor` is what stands still where a start hangs."""
+    """Tells `say` what the start is at. `reactor` is what stands still where a start hangs."""
 
     def __init__(self, reactor: Any, say: Callable[[str], object]) -> None:
         self._reactor = reactor
         self._say = say
         self._again: IDelayedCall | None = None
 
-    def loading(self, plugin: str | None) -> None:
-        """A plugin is about to be loaded; None once all were."""
+    def step(self, words: str | None) -> None:
+        """What it is at from now on (`loading the plugin notes`); None once all are loaded."""
         if self._again is not None:
             self._again.cancel()
             self._again = None
-        if plugin is None:
+        if words is None:
             self._say("starting")
         else:
-            self._said(f"loading the plugin {plugin}")
+            self._said(words)
 
     def _said(self, words: str) -> None:
         self._say(words)

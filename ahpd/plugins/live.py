@@ -94,7 +94,7 @@ class Plugins(Service):
         self._rows.listed(self._loader.named)
         for named in self._loader.named.values():
             if named.entry.enabled:
-                self._rows.loading(named.plugin)
+                self._rows.importing(named.plugin)
                 self._loader.import_ahead(named)
         for named in self._loader.named.values():
             loaded = await self._load(named, {})

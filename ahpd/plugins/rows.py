@@ -91,8 +91,9 @@ class PluginRows:
         self.on_applied: Callable[[RunningPlugin], None] = lambda plugin: None
         #: Told of each plugin that is about to be loaded, or is not loaded any more, by its id.
         self.on_anew: Callable[[str], None] = lambda plugin: None
-        #: Told of each plugin that the start is about to load, and of None once it loaded all.
-        self.on_loading: Callable[[str | None], object] = lambda plugin: None
+        #: Told in words what the start is about to do with which plugin, and None once all are
+        #: loaded.
+        self.on_step: Callable[[str | None], object] = lambda words: None
         self.rows = Rows(
             SCHEME,
             title="Plugins",
@@ -152,17 +153,21 @@ class PluginRows:
                 row.problem = None
             self._put(plugin)
 
+    def importing(self, plugin: str) -> None:
+        """The start is about to import it, ahead of its load."""
+        self.on_step(f"importing the plugin {plugin}")
+
     def loading(self, plugin: str) -> None:
         """It is about to be loaded: nothing it showed before stands."""
         row = self._row(plugin)
         row.problem = None
         self._begin_anew(plugin)
-        self.on_loading(plugin)
+        self.on_step(f"loading the plugin {plugin}")
 
     def all_loaded(self) -> None:
         """The start loaded what it was to."""
-        self.on_loading(None)
-        self.on_loading = lambda plugin: None
+        self.on_step(None)
+        self.on_step = lambda words: None
 
     def applied(self, plugin: RunningPlugin) -> None:
         """It is loaded."""

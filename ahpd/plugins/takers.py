@@ -33,6 +33,9 @@ class IRows(Protocol):
     def listed(self, named: Mapping[str, Named]) -> None:
         """The configuration names these from now on."""
 
+    def importing(self, plugin: str) -> None:
+        """The start is about to import it, ahead of its load."""
+
     def loading(self, plugin: str) -> None:
         """It is about to be loaded."""
 

@@ -617,9 +617,10 @@ def test_whoever_starts_a_daemon_is_told_which_plugin_it_loads(command):
     child.popen.stdin.write(json.dumps(handed).encode())
     child.popen.stdin.close()
     child.popen.stdin = None
-    said = [json.loads(child.line()) for _ in range(3)]
-    assert said[:2] == [{"at": "loading the plugin hook"}, {"at": "starting"}]
-    assert said[2]["listening"].startswith("ws://127.0.0.1:")
+    said = [json.loads(child.line()) for _ in range(4)]
+    at = ["importing the plugin hook", "loading the plugin hook", "starting"]
+    assert said[:3] == [{"at": words} for words in at]
+    assert said[3]["listening"].startswith("ws://127.0.0.1:")
     assert child.end()[0] == 0
 
 

@@ -65,11 +65,11 @@ def test_one_that_never_said_anything_is_given_up(started, tmp_path):
 def test_what_a_start_is_at_is_said_again_while_it_lasts():
     clock, said = Clock(), []
     progress = Progress(clock, said.append)
-    progress.loading("slow")
+    progress.step("loading the plugin slow")
     clock.pump([EVERY] * 3)
     assert said == ["loading the plugin slow"] * 4
-    progress.loading("next")
-    progress.loading(None)
+    progress.step("loading the plugin next")
+    progress.step(None)
     clock.pump([EVERY] * 3)
     assert said[4:] == ["loading the plugin next", "starting"]
     assert clock.getDelayedCalls() == []

@@ -114,6 +114,9 @@ class LiveKit:
     def listed(self, named):
         self.named = dict(named)
 
+    def importing(self, plugin):
+        pass
+
     def loading(self, plugin):
         pass
 
