@@ -51,8 +51,10 @@ def format_line(event: LogEvent, secrets: Iterable[str] = ()) -> str:
     """An event as a line, its newline included; `secrets` are asked anew for each."""
     moment = datetime.fromtimestamp(event.get("log_time", 0.0), UTC).astimezone()
     level = event.get("log_level")
-    words = formatEvent(event)
-    failure = event.get("log_failure")
+    words, failure = formatEvent(event), event.get("log_failure")
+    if failure is None and event.get("isError"):  # as Twisted's older way of logging has it
+        words, failure = str(event.get("why") or ""), event.get("failure")
+        words = words if isinstance(failure, Failure) else formatEvent(event)
     if isinstance(failure, Failure):
         # The words of a failure nobody described are Twisted's, and hold its stack.
         described = words and "Traceback (most recent call last)" not in words

@@ -7,7 +7,8 @@ import stat
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from twisted.logger import Logger, LogLevel
+from twisted.logger import Logger, LogLevel, globalLogPublisher
+from twisted.python import log as legacy
 from twisted.python.failure import Failure
 
 from ahpd.daemon.log import BoundedFile, format_line, observer, redact
@@ -62,6 +63,23 @@ def test_a_failure_is_one_line_that_names_its_place_and_no_stack():
     assert "the turn 7: KeyError: 'missing' (in failing, test_log_lines.py:" in text
     assert "Traceback" not in text
     assert text.count("\n") == 1
+
+
+def test_a_failure_that_a_library_logs_the_older_way_is_one_line_too():
+    """So is what a protocol raises, and what a thread of Twisted's pool does."""
+    events = []
+    globalLogPublisher.addObserver(events.append)
+    try:
+        legacy.err(failing())
+        legacy.err(failing(), "reading a socket")
+        legacy.msg("no failure", isError=1)
+    finally:
+        globalLogPublisher.removeObserver(events.append)
+    plain, described, other = (format_line(event) for event in events)
+    assert "critical KeyError: 'missing' (in failing, test_log_lines.py:" in plain
+    assert "critical reading a socket: KeyError: 'missing' (in failing, " in described
+    assert "Traceback" not in plain + described
+    assert other.endswith("critical no failure\n")
 
 
 def test_what_fails_in_here_because_of_a_plugin_is_said_of_the_plugin(tmp_path):
