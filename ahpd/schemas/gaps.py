@@ -31,8 +31,8 @@ _ONLY_ITEMS: Final = _HOLDERS - {"items"} | {"$ref"}
 _MOST_GAPS: Final = 100
 _MOST_READ: Final = 10_000
 _DEEPEST: Final = 64
-#: Levels of schemas of the common kind; what is deeper is read within bounds.
-_SHALLOW: Final = 8
+#: So many schemas of the common kind are looked through at once.
+_FEW: Final = 1000
 
 NO_PROPERTIES: Final = "object with no properties"
 NO_ITEMS: Final = "array with no items"
@@ -46,7 +46,7 @@ def gaps(schema: Any) -> list[str]:
     `kind.oneOf[1]`; the schema itself has no path. A schema that holds itself is read once; of
     more than 100 gaps the rest is one line.
     """
-    if _names_all(schema, _SHALLOW):
+    if _names_all(schema):
         return []
     found = _Walk(schema).gaps
     if len(found) > _MOST_GAPS:
@@ -54,22 +54,29 @@ def gaps(schema: Any) -> list[str]:
     return found
 
 
-def _names_all(schema: Any, deeper: int) -> bool:
+def _names_all(document: Any) -> bool:
     """Whether a schema is of the common kind, objects and lists of values whose types it says, and
     leaves nothing open; False is no answer."""
-    if type(schema) is not dict or deeper <= 0:
-        return False
-    kind = schema.get("type")
-    if type(kind) is not str:
-        return False
-    if kind == "object":
-        fields = schema.get("properties")
-        if type(fields) is not dict or not _ONLY_FIELDS.isdisjoint(schema):
+    waiting = [document]
+    for _ in range(_FEW):
+        if not waiting:
+            return True
+        schema = waiting.pop()
+        kind = schema.get("type") if type(schema) is dict else None
+        if type(kind) is not str:
             return False
-        return all(_names_all(field, deeper - 1) for field in fields.values())
-    if kind == "array":
-        return _ONLY_ITEMS.isdisjoint(schema) and _names_all(schema.get("items"), deeper - 1)
-    return kind in _HOLDS_NONE and _HOLDERS.isdisjoint(schema)
+        if kind == "object":
+            fields = schema.get("properties")
+            if type(fields) is not dict or not _ONLY_FIELDS.isdisjoint(schema):
+                return False
+            waiting += fields.values()
+        elif kind == "array":
+            if not _ONLY_ITEMS.isdisjoint(schema):
+                return False
+            waiting.append(schema.get("items"))
+        elif kind not in _HOLDS_NONE or not _HOLDERS.isdisjoint(schema):
+            return False
+    return False
 
 
 class _Walk:

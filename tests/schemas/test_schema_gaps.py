@@ -177,3 +177,10 @@ def _holding(inner):
 def test_a_schema_of_the_common_kind_has_the_gaps_of_one_that_is_read_whole(schema):
     reading = sys.modules["ahpd.schemas.gaps"]
     assert gaps(schema) == reading._Walk(schema).gaps
+
+
+def test_a_schema_that_uses_itself_over_and_over_is_read_within_bounds():
+    schema = {"type": "string"}
+    for _ in range(40):  # ten to the fortieth, each at a path of its own
+        schema = {"type": "object", "properties": {f"k{number}": schema for number in range(10)}}
+    assert gaps(schema) == []
