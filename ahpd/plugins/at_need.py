@@ -56,9 +56,9 @@ class LoaderAtNeed:
         """See `Loader.read`."""
         return self.made.read if self._anything else ()
 
-    def import_ahead(self, named: Named) -> None:
+    def import_ahead(self, named: Named) -> bool:
         """See `Loader.import_ahead`."""
-        self.made.import_ahead(named)
+        return self.made.import_ahead(named)
 
     async def forget_ahead(self) -> None:
         """See `Loader.forget_ahead`."""
@@ -69,9 +69,9 @@ class LoaderAtNeed:
         """See `Loader.load`."""
         return await self.made.load(named)
 
-    async def forget(self, plugin: "RunningPlugin") -> None:
+    async def forget(self, plugin: "RunningPlugin", *, anew: bool = True) -> None:
         """See `Loader.forget`."""
-        await self.made.forget(plugin)
+        await self.made.forget(plugin, anew=anew)
 
 
 class RootAtNeed:

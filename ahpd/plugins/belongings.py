@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
@@ -37,7 +37,9 @@ class Belongings:
 
     def has(self, name: str, module: ModuleType | None) -> bool:
         """Whether the module that is imported as `name` is the plugin's."""
-        if module is None or name == "__main__" or name.partition(".")[0] == OURS:
+        if module is None or not isinstance(name, str):  # anybody may put anything there
+            return False
+        if name == "__main__" or name.partition(".")[0] == OURS:
             return False
         inside = name == self.package or name.startswith(f"{self.package}.")
         file = file_of(module)
@@ -90,8 +92,21 @@ def _lines(installed: "Distribution", record: str) -> frozenset[str]:
 
 def file_of(module: ModuleType) -> str | None:
     """The file a module was read from; None for one without."""
-    file = getattr(module, "__file__", None)
+    file = said_of(module, "__file__")
     return file if isinstance(file, str) else None
+
+
+def said_of(module: object, name: str) -> Any:
+    """What a module holds under a name; None for nothing.
+
+    Read past the module's own code: one that is imported when it is first used would be now, and
+    what another plugin left in `sys.modules` may raise.
+    """
+    try:
+        held = object.__getattribute__(module, "__dict__")
+    except AttributeError:
+        return None
+    return held.get(name) if isinstance(held, dict) else None
 
 
 def _is_imported_from(root: str, name: str, file: str) -> bool:

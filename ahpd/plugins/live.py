@@ -92,11 +92,16 @@ class Plugins(Service):
     async def _load_first(self, entries: Sequence[PluginEntry]) -> Fold:
         self._loader.look(entries)
         self._rows.listed(self._loader.named)
+        failed: set[str] = set()
         for named in self._loader.named.values():
-            if named.entry.enabled:
+            if named.entry.enabled and not self._stopping:
                 self._rows.importing(named.plugin)
-                self._loader.import_ahead(named)
+                if self._loader.import_ahead(named):
+                    failed.add(named.plugin)
+                    await self._load(named, {})
         for named in self._loader.named.values():
+            if named.plugin in failed:
+                continue
             loaded = await self._load(named, {})
             vault = None if loaded is None else loaded.contribution.ports.get("vault")
             if vault is not None and vault.replace:
@@ -194,8 +199,9 @@ class Plugins(Service):
             and (plugin not in self._running or plugin in leaving)
         ]
         self._rows.listed(wanted)
+        again = {named.plugin for named in coming}
         for one in reversed(going):
-            await self._unload(one)
+            await self._unload(one, anew=one.id in again)
         outcome = await self._load_late(coming, tuple(wanted))
         for one in fixed:
             log.warn(
@@ -219,7 +225,7 @@ class Plugins(Service):
         if isinstance(named.result, Skipped):  # what cannot be loaded again is not taken down
             return Outcome(problems={plugin: self._not_reloaded(named.result, plugin, held)})
         if held is not None:
-            await self._unload(held)
+            await self._unload(held, anew=True)
         self._held_back.pop(plugin, None)
         self._rows.listed(self._loader.named)
         coming = [named] if named.entry.enabled else []
@@ -310,8 +316,8 @@ class Plugins(Service):
         self._rows.applied(plugin)
         return plugin
 
-    async def _unload(self, plugin: RunningPlugin) -> None:
-        """Take a plugin down, and its contribution out of the host."""
+    async def _unload(self, plugin: RunningPlugin, *, anew: bool) -> None:
+        """Take a plugin down, and its contribution out of the host; `anew` where it comes again."""
         await plugin.quiet()
         if self._takers is not None:
             try:
@@ -322,7 +328,7 @@ class Plugins(Service):
         self._running.pop(plugin.id, None)
         self.folded = self._fold()
         await self._take()
-        await self._let_go(plugin)
+        await self._let_go(plugin, anew=anew)
         self._rows.unloaded(plugin.id)
 
     def _agents_of(self, plugin: str) -> Sequence[str]:
@@ -336,11 +342,17 @@ class Plugins(Service):
         await plugin.close()
         await self._let_go(plugin)
 
-    async def _let_go(self, plugin: RunningPlugin) -> None:
+    async def _let_go(self, plugin: RunningPlugin, *, anew: bool = False) -> None:
         plugin.detach()
         if self._takers is not None:
             await self._takers.gone(plugin.id)
-        await self._loader.forget(plugin)
+        await self._forget(plugin, anew=anew)
+
+    async def _forget(self, plugin: RunningPlugin, *, anew: bool) -> None:
+        try:
+            await self._loader.forget(plugin, anew=anew)
+        except Exception:  # what is in the way may be anybody's, and the others' turn comes
+            log.failure("plugin {plugin}: its code was not let go of", plugin=plugin.id)
 
     # -- the stop -------------------------------------------------------------------------
 
@@ -373,7 +385,7 @@ class Plugins(Service):
         for plugin in tuple(self._running.values()):
             await plugin.close()
             plugin.detach()
-            await self._loader.forget(plugin)
+            await self._forget(plugin, anew=False)
 
     async def in_time(self, what: str, work: Callable[[], Awaitable[None]]) -> None:
         """Do some of the stop; a plugin that holds it up is left behind with all of it."""

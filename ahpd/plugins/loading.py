@@ -127,27 +127,30 @@ class Loader:
 
     # -- one plugin --------------------------------------------------------------------
 
-    def import_ahead(self, named: Named) -> None:
-        """Import what an entry names, for its `load`, which says what went wrong.
+    def import_ahead(self, named: Named) -> bool:
+        """Import what an entry names, for its `load`; whether that is to come at once, because it
+        fails.
 
         Importing takes most of a load. A start imports all plugins before it applies one: by turns
         the two have the processor begin anew each time, which takes a tenth longer.
         """
         if isinstance(named.result, Skipped):
-            return
+            return False
         found = named.result
         self._begin(found)
         try:
             self._ahead[found] = self._import(found)
         except Exception as error:
             self._ahead[found] = error.with_traceback(None)
+            return True
+        return False
 
     async def forget_ahead(self) -> None:
         """Let go of what was imported ahead and is not loaded."""
         ahead, self._ahead = self._ahead, {}
         for found, held in ahead.items():
             if isinstance(held, Imported):
-                await self._end_left_behind(found.id, self._purged(held))
+                await self._end_left_behind(found.id, self._purged(held, anew=False))
             self._ended(found)
 
     def _begin(self, found: Found) -> None:
@@ -188,7 +191,7 @@ class Loader:
             why = f"it cannot be loaded: {words_of(error)}{raised_in(error, found)}"
         # Out of its handlers, so that the error and the frames it holds are gone.
         if imported is not None:
-            modules = self._purged(imported)
+            modules = self._purged(imported, anew=False)
         await self._end_left_behind(found.id, modules)
         self._ended(found)
         raise Skipped(cleared(why, self.unspoken(named)), found.id, found=found)
@@ -276,15 +279,16 @@ class Loader:
             shown.problem(line)
         return Texts(read_only(catalogs))
 
-    async def forget(self, plugin: RunningPlugin) -> None:
-        """Let go of a plugin's code, so that the next load runs what is on disk then.
+    async def forget(self, plugin: RunningPlugin, *, anew: bool = True) -> None:
+        """Let go of a plugin's code, so that the next load runs what is on disk then. Where it is
+        not loaded `anew`, what it shares with another plugin is left to that one.
 
         What it left running is ended, and said.
         """
         registered = self.around.world.registered
         if registered.get(plugin.id) is plugin.contribution.methods:
             del registered[plugin.id]
-        modules = self._purged(plugin.imported)
+        modules = self._purged(plugin.imported, anew=anew)
         plugin.imported = None
         await self._end_left_behind(plugin.id, modules, plugin.host.handed())
         self._ended(plugin.found)
@@ -293,9 +297,9 @@ class Loader:
         self._stalls.end(found)
         disown(inside_of(found), found.id, found.folder)
 
-    def _purged(self, imported: Imported) -> Collection[str]:
+    def _purged(self, imported: Imported, *, anew: bool) -> Collection[str]:
         self._standing = [one for one in self._standing if one is not imported]
-        return purge(imported, self._standing)
+        return purge(imported, self._standing, anew=anew)
 
     async def _end_left_behind(
         self, plugin: str, modules: Collection[str], handed: Collection[object] = ()

@@ -9,7 +9,6 @@ import linecache
 import sys
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from itertools import islice, takewhile
 from pathlib import Path
 from traceback import walk_tb
 from types import MappingProxyType, ModuleType
@@ -20,7 +19,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ahpd.bounded import words_of
-from ahpd.plugins.belongings import Belongings, belongings, file_of
+from ahpd.plugins.belongings import Belongings, belongings, file_of, said_of
 from ahpd.plugins.distributions import owner_of, takes_away
 from ahpd.plugins.found import Found
 from ahpd.plugins.own_frames import raised_in
@@ -32,9 +31,6 @@ log = Logger(namespace="ahpd.plugin")
 
 #: Seconds within which a change may leave the time stamp of a folder as it was.
 _SAME_STAMP: Final = 2.0
-
-#: So many names mark what was imported before, because a module may go meanwhile.
-_MARKS: Final = 16
 
 #: What a module does not export, because its manifest says it; what to write there.
 _IN_MANIFEST: Final = {
@@ -65,7 +61,9 @@ class Imported:
 def import_plugin(found: Found) -> Imported:
     """Import a plugin's module. Raises `Skipped`; what is the plugin's own is gone again then."""
     belongs = belongings(found)
-    before = _newest()
+    # Another plugin of its distribution may run in these. Most imports succeed: a copy of the
+    # mapping, which takes a tenth of what a set of its keys does, is enough until one fails.
+    before = sys.modules.copy()
     tree = open_tree(found)
     _look_anew(found)
     module: ModuleType | None = None
@@ -81,7 +79,9 @@ def import_plugin(found: Found) -> Imported:
         log.debug("plugin {id}: {trace}", id=found.id, trace=Failure().getTraceback())
     # Out of its handler, so that the error and the frames it holds are gone with it.
     del module
-    gone = [name for name, _ in _let_go(belongs, tree, _imported_since(before))]
+    names = frozenset(before)
+    before.clear()
+    gone = [name for name, _ in _let_go(belongs, tree, lambda name, _: name in names)]
     for file in ran:
         # One that fails is taken out of `sys.modules` by the import itself.
         if Path(file).is_relative_to(found.root):
@@ -89,20 +89,32 @@ def import_plugin(found: Found) -> Imported:
     raise Skipped(why, found.id, found=found, modules=gone)
 
 
-def purge(imported: Imported, others: Collection[Imported] = ()) -> frozenset[str]:
+def purge(
+    imported: Imported, others: Collection[Imported] = (), *, anew: bool = True
+) -> frozenset[str]:
     """Have the next import of the plugin run what is on disk then.
 
     Its modules are in `sys.modules` no more, nor on what they were in; each is gone once
     nobody uses it. Modules of others stay, those it imported too. What else its distribution
     has that runs keeps the modules it holds. Again is no error.
 
-    Answers the names of those that none of `others`, which run on, has too.
+    Where the plugin is not to be imported `anew`, what it shares with one of `others`, which run
+    on, is left to them: what they import later is then of one piece with what they hold.
+
+    Answers the names of those that none of `others` has too.
     """
-    return frozenset(
-        name
-        for name, module in _let_go(imported.belongs, imported._tree)
-        if not any(other.belongs.has(name, module) for other in others)
-    )
+
+    def is_others(name: str, module: ModuleType) -> bool:
+        return any(other.belongs.has(name, module) for other in others)
+
+    own = imported.found.module
+
+    def stays(name: str, module: ModuleType) -> bool:
+        within = name == own or name.startswith(f"{own}.")
+        return not anew and not within and is_others(name, module)
+
+    gone = _let_go(imported.belongs, imported._tree, stays)
+    return frozenset(name for name, module in gone if not is_others(name, module))
 
 
 def has_module(plugins: Collection[Imported], name: str) -> bool:
@@ -183,7 +195,7 @@ def _execute(name: str, file: Path, inside: list[str] | None) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     spec.loader.exec_module(module)
-    return module
+    return sys.modules.get(name, module)  # a module may put another one in its place
 
 
 def _exports(
@@ -228,31 +240,19 @@ def _is_options(value: object) -> bool:
     return isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
 
 
-def _newest() -> Collection[str]:
-    """The names that were imported last: what is imported from now on comes behind them.
-
-    Most imports succeed, and then nobody asks what there was before. A copy of all names would
-    have each plugin touch every module there is.
-    """
-    return tuple(islice(reversed(sys.modules), _MARKS))
-
-
-def _imported_since(newest: Collection[str]) -> Collection[str]:
-    """What was imported since `newest` were; one that was imported anew is among it."""
-    return frozenset(takewhile(lambda name: name not in newest, reversed(list(sys.modules))))
-
-
 # -- letting go ----------------------------------------------------------------------
 
 
 def _let_go(
-    belongs: Belongings, tree: TreePath | None, only: Collection[str] | None = None
+    belongs: Belongings,
+    tree: TreePath | None,
+    stays: Callable[[str, ModuleType], bool] = lambda name, module: False,
 ) -> Sequence[tuple[str, ModuleType]]:
-    """Take a plugin's modules out, `only` those of these names; what they were."""
+    """Take a plugin's modules out, but for what `stays`; what they were."""
     gone = [
         (name, module)
         for name, module in list(sys.modules.items())
-        if (only is None or name in only) and belongs.has(name, module)
+        if belongs.has(name, module) and not stays(name, module)
     ]
     for name, module in gone:
         del sys.modules[name]
@@ -274,13 +274,13 @@ def _unhold(name: str, module: ModuleType) -> None:
 
 def _uncache(module: ModuleType) -> None:
     """Drop what stands for a module's source: it may have changed within its time stamp."""
-    for folder in getattr(module, "__path__", ()):
+    for folder in said_of(module, "__path__") or ():
         sys.path_importer_cache.pop(folder, None)
     file = file_of(module)
     if file is None:
         return
     linecache.cache.pop(file, None)
-    spec = getattr(module, "__spec__", None)
+    spec = said_of(module, "__spec__")
     if spec is not None and spec.cached is not None and spec.cached != file:
         _uncompile(spec.cached)
 

@@ -209,6 +209,64 @@ def test_what_is_let_go_of_is_named_but_for_what_another_that_runs_has_too(tmp_p
     assert purge(lone) == {"_ahpd_plugin_notes", "_ahpd_plugin_notes.notes"}
 
 
+def test_what_goes_for_good_leaves_what_it_shares_to_one_that_runs_on(tmp_path, site):
+    files = {
+        "acme_kit/__init__.py": "",
+        "acme_kit/shared.py": "",
+        "acme_kit/one/__init__.py": f"from acme_kit import shared\n{APPLY}",
+        "acme_kit/one/own.py": "",
+        "acme_kit/one/plugin.yaml": "",
+        "acme_kit/two.py": f"from acme_kit import shared\n{APPLY}",
+        "acme_kit/plugin.yaml": "",
+    }
+    install(site, "acme-kit", {"one": "acme_kit.one", "two": "acme_kit.two"}, files)
+    found_by = finder(tmp_path, site=[site])
+    one, two = (import_plugin(found_by.find(entry(name))) for name in ("one", "two"))
+    importlib.import_module("acme_kit.one.own")
+    assert purge(one, [two], anew=False) == frozenset()
+    assert sorted(name for name in sys.modules if name.startswith("acme_kit")) == [
+        "acme_kit", "acme_kit.shared", "acme_kit.two"
+    ]  # fmt: skip
+    assert sys.modules["acme_kit.shared"] is two.module.shared
+    assert purge(two, anew=False) == {"acme_kit", "acme_kit.shared", "acme_kit.two"}
+
+
+def test_a_failed_import_that_imports_a_module_of_others_anew_is_let_go_of_all_the_same(tmp_path):
+    other = import_plugin(notes(tmp_path, APPLY, folder="other", name="other"))
+    found = notes(
+        tmp_path,
+        "import importlib, sys\n"
+        "from . import helper\n"
+        "module = sys.modules.pop('_ahpd_plugin_other')\n"
+        "sys.modules['_ahpd_plugin_other'] = module\n"
+        "helper.go()\n" + APPLY,
+        helper="def go():\n    raise ValueError\n",
+    )
+    refused(found)
+    assert not [name for name in sys.modules if name.startswith("_ahpd_plugin_notes")]
+    write(tmp_path / "here" / "notes", {"helper.py": "def go():\n    pass\n"})
+    purge(import_plugin(found))
+    purge(other)
+
+
+def test_a_standalone_module_may_put_another_one_in_its_place(tmp_path):
+    text = """
+        import sys, types
+
+        class Notes(types.ModuleType):
+            title = "Of a class"
+
+            def apply(self, host, options):
+                return "applied"
+
+        sys.modules[__name__] = Notes(__name__)
+        """
+    imported = import_plugin(notes(tmp_path, text))
+    assert (imported.title, imported.apply(None, {})) == ("Of a class", "applied")
+    purge(imported)
+    assert not [name for name in sys.modules if name.startswith("_ahpd_plugin_notes")]
+
+
 def test_a_failed_import_names_what_it_let_go_of(tmp_path):
     with pytest.raises(Skipped) as caught:
         import_plugin(notes(tmp_path, "from . import helper\nraise ValueError\n", helper=""))

@@ -10,11 +10,14 @@ from pytest_twisted import ensureDeferred
 from twisted.internet.defer import Deferred
 
 from ahpd import whose_code
+from ahpd.config.plugins import PluginEntry
 from ahpd.interfaces import PluginError, SecretFailure
+from ahpd.plugins.belongings import file_of
 from ahpd.plugins.fold import TwoAgents
-from ahpd.plugins.loading import APPLY_BOUND
+from ahpd.plugins.loading import APPLY_BOUND, Loader
 from ahpd.plugins.running import GRACE
 from tests.plugins.live_kit import LiveKit
+from tests.plugins.made import install
 
 #: A plugin that writes down what happens to it, in a list the test reads.
 DIARY = """
@@ -100,7 +103,7 @@ async def test_a_start_imports_every_plugin_before_it_applies_one(kit):
     assert SAID == ["import one", "import bad", "import two", "apply one", "apply two"]
     assert (kit.loaded, len(kit.skips)) == (["one", "two"], 1)
     assert "OSError: no device" in kit.skips[0]
-    whose = {name.split(".")[0] for name, one in sys.modules.items() if is_from(one, kit.folder)}
+    whose = {name.split(".")[0] for name in modules_in(kit.folder)}
     assert sorted(name.rpartition("_")[2] for name in whose) == ["one", "two"]
 
 
@@ -111,17 +114,138 @@ async def test_a_start_that_is_stopped_lets_go_of_what_it_imported_and_did_not_l
     entries[0] = attrs.evolve(entries[0], options={"waits": True})
     starting = Deferred.fromCoroutine(kit.plugins.load_first(entries))
     assert SAID[-1] == "apply one"
-    held = {name for name, module in sys.modules.items() if is_from(module, kit.folder)}
+    held = modules_in(kit.folder)
     assert held
     kit.plugins.stop_loading()
     await kit.run(wait_for(starting))
-    assert not {name for name, module in sys.modules.items() if is_from(module, kit.folder)}
+    assert not modules_in(kit.folder)
     assert not any(place.is_relative_to(kit.folder) for place in whose_code._THEIRS)
-    assert (kit.loaded, kit.skips, dict(kit.plugins.running_plugins)) == ([], [], {})
+    assert (kit.loaded, len(kit.skips), dict(kit.plugins.running_plugins)) == ([], 1, {})
 
 
-def is_from(module, folder):
-    return str(getattr(module, "__file__", None) or "").startswith(str(folder))
+@ensureDeferred
+async def test_what_cannot_be_imported_is_skipped_before_another_is_applied(kit):
+    """What it left running would run on until then."""
+    SAID.clear()
+    ticks = """
+        from tests.plugins.test_live import KITS, SAID
+
+        KITS[-1].clock.callLater(0, lambda: SAID.append("ticked"))
+        raise OSError("no device")
+    """
+    KITS.append(kit)
+    entries = [kit.write("one", SAYS), kit.write("bad", ticks)]
+    entries[0] = attrs.evolve(entries[0], options={"waits": True})
+    starting = Deferred.fromCoroutine(kit.plugins.load_first(entries))
+    assert SAID == ["import one", "apply one"]
+    assert len(kit.skips) == 1
+    kit.clock.advance(1)
+    assert "ticked" not in SAID
+    kit.plugins.stop_loading()
+    await kit.run(wait_for(starting))
+
+
+#: What a test's plugins find their kit by.
+KITS = []
+
+
+@ensureDeferred
+async def test_what_a_plugin_leaves_in_sys_modules_is_in_the_way_of_no_other(kit, monkeypatch):
+    leaves = """
+        import sys, types
+
+        class Lazy(types.ModuleType):
+            def __getattr__(self, name):
+                raise ImportError(f"{self.__name__} is not installed")
+
+        sys.modules["acme_optional"] = Lazy("acme_optional")
+        sys.modules[7] = types.ModuleType("seven")
+        sys.modules["acme_slotted"] = object()
+
+        def apply(host, options):
+            pass
+    """
+    for name in ("acme_optional", 7, "acme_slotted"):
+        monkeypatch.setitem(sys.modules, name, None)  # so that it is as it was behind this
+    entries = [kit.write("leaves", leaves), kit.write("diary", DIARY)]
+    await kit.start(*entries)
+    outcome = await kit.run(kit.plugins.reload("diary"))
+    assert (outcome.restart, outcome.lines) == (False, ())
+    diary = module_of(kit, "diary").diary
+    await kit.run(kit.plugins.apply(entries[:1]))
+    assert diary[-2:] == ["first closer", "second closer"]
+    assert list(kit.plugins.running_plugins) == ["leaves"]
+
+
+@pytest.mark.logs_failures
+@ensureDeferred
+async def test_code_that_cannot_be_let_go_of_holds_up_no_other_plugin(kit, monkeypatch):
+    entries = [kit.write("one", DIARY.replace("x-diary", "x-one")), kit.write("diary", DIARY)]
+    await kit.start(*entries)
+    diaries = [module_of(kit, plugin).diary for plugin in ("one", "diary")]
+
+    real = Loader.forget
+
+    async def forget(loader, plugin, *, anew):
+        await real(loader, plugin, anew=anew)
+        raise OSError("in the way")
+
+    monkeypatch.setattr(Loader, "forget", forget)
+    await kit.run(kit.plugins.apply(entries[1:]))
+    assert ("unloaded", "one") in kit.told
+    await kit.run(kit.plugins.close())
+    assert [diary[-1] for diary in diaries] == ["second closer"] * 2
+
+
+@ensureDeferred
+async def test_a_plugin_that_fails_leaves_its_sibling_of_one_piece(kit, tmp_path, monkeypatch):
+    site = tmp_path / "site"
+    files = {
+        "acme_kit/__init__.py": "",
+        "acme_kit/errors.py": "class KitError(Exception): pass\n",
+        "acme_kit/a/__init__.py": """
+            from acme_kit.errors import KitError
+
+            def apply(host, options):
+                if options.get("fails"):
+                    raise KitError("no")
+        """,
+        "acme_kit/a/plugin.yaml": "",
+        "acme_kit/b/__init__.py": """
+            from acme_kit.errors import KitError
+            from ahpd.interfaces import Method
+
+            def whole():
+                from acme_kit.b import later
+                return later.KitError is KitError
+
+            def apply(host, options):
+                pass
+        """,
+        "acme_kit/b/later.py": "from acme_kit.errors import KitError\n",
+        "acme_kit/b/plugin.yaml": "",
+    }
+    install(site, "acme-kit", {"kit-a": "acme_kit.a", "kit-b": "acme_kit.b"}, files)
+    monkeypatch.syspath_prepend(str(site))
+    a, b = (PluginEntry(source=name) for name in ("kit-a", "kit-b"))
+    await kit.start(attrs.evolve(a, options={"fails": True}), b)
+    assert list(kit.plugins.running_plugins) == ["kit-b"]
+    kit_b = module_of(kit, "kit-b")
+    assert kit_b.whole()
+    assert sys.modules["acme_kit.b"] is kit_b
+    await kit.run(kit.plugins.apply([a, b]))
+    del sys.modules["acme_kit.b.later"]
+    await kit.run(kit.plugins.apply([b]))
+    assert kit_b.whole()
+    assert "acme_kit.a" not in sys.modules
+    await kit.run(kit.plugins.apply([]))
+    assert not [name for name in sys.modules if name.startswith("acme_kit")]
+
+
+def modules_in(folder):
+    """The names of what is imported from a folder."""
+    held = sys.modules.copy()
+    return {name for name, one in held.items() if str(file_of(one)).startswith(str(folder))}
 
 
 async def wait_for(deferred):
