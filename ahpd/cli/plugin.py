@@ -88,8 +88,9 @@ def install(context: click.Context, source: str) -> int:
     if held is not None:
         wanted = _or_failed(lambda: wanted_of(source, base))
         said = _ask(context, "install", {"source": wanted.text})
-        status = _say(context, f"installed {said['id']}", said)
-        _left_to_set(context, [said["id"]])
+        ids = said.get("ids", [said["id"]])
+        status = _say(context, f"installed {' and '.join(ids)}", said)
+        _left_to_set(context, ids)
         return status
     installed, listed = finished(read(context).install(source, base))
     words = f"installed {installed.distribution} {installed.version}"

@@ -81,7 +81,8 @@ class PluginCommands:
         if not any(added):
             # It was listed already, and what is installed now may be another version.
             outcome = await self._again(theirs)
-        return self._answer(theirs[0] if theirs else installed.distribution, outcome, theirs)
+        answer = self._answer(theirs[0] if theirs else installed.distribution, outcome, theirs)
+        return {**answer, **({"ids": theirs} if len(theirs) > 1 else {})}
 
     async def _remove(self, params: Mapping[str, Any]) -> State:
         plugin, keep = _text(params, "id"), params.get("keep", False)

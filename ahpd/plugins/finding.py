@@ -3,8 +3,9 @@
 Source: PLUGINS.txt, "The id", "Where a spec is resolved", "What happens when a plugin fails".
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import attrs
 
@@ -63,15 +64,18 @@ class Finder:
             raise
         return found
 
-    def find_all(self, entries: Iterable[PluginEntry]) -> list[Found | Skipped]:
+    def find_all(
+        self, entries: Iterable[PluginEntry], before: Mapping[str, str] = MappingProxyType({})
+    ) -> list[Found | Skipped]:
         """What each entry names, in their order; of two with one id the second is skipped.
 
-        What a flag names takes the place of what the file lists of the same plugin.
+        What a flag names takes the place of what the file lists of the same plugin; `before` are
+        the ids by their sources that were read earlier.
         """
         results: list[Found | Skipped] = []
         first: dict[str, Found] = {}
         tried = [self._tried(entry) for entry in entries]
-        for result in in_their_places(tried, self._tried, self._is_one_place):
+        for result in in_their_places(tried, self._tried, self._is_one_place, before):
             found = result if isinstance(result, Found) else result.found
             if found is None or found is first.setdefault(found.id, found):
                 results.append(result)

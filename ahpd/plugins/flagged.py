@@ -5,7 +5,7 @@ what a person said for this run, so it takes the entry's place, with the entry's
 and is on. Source: PLUGINS.txt, "Naming a plugin" (`--plugin`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import attrs
 
@@ -22,11 +22,13 @@ def in_their_places(
     results: Sequence[Result],
     find: Callable[[PluginEntry], Result],
     is_one_place: Callable[[PluginEntry, PluginEntry], bool],
+    before: Mapping[str, str],
 ) -> list[Result]:
     """`results` with each that a flag names in place of what the file lists of it.
 
     `find` looks an entry up that `--no-plugins` left out; `is_one_place` is whether two are paths
-    that lead to one place.
+    that lead to one place. `before` are the ids that sources had: what cannot be read now is in
+    the place it had.
     """
     kept: list[Result | None] = list(results)
     for index, flag in enumerate(results):
@@ -38,7 +40,7 @@ def in_their_places(
         ]
         candidates += [(index, find(one)) for one in entry.left_out]
         for at, listed in candidates:
-            if _is_one(flag, listed) or is_one_place(entry, entry_of(listed)):
+            if _is_one(flag, listed, before) or is_one_place(entry, entry_of(listed)):
                 kept[index] = None
                 kept[at] = _together(flag, listed, is_one_place)
                 break
@@ -53,15 +55,16 @@ def entry_of(result: Result) -> PluginEntry:
     return result.entry
 
 
-def _is_one(flag: Result, listed: Result) -> bool:
+def _is_one(flag: Result, listed: Result, before: Mapping[str, str]) -> bool:
     one, two = _known(flag), _known(listed)
-    if one is None:
+    called = before.get(entry_of(flag).source) if one is None else one.id
+    if called is None:
         return False
     if two is not None:
-        return one.id == two.id
+        return called == two.id
     # What cannot be found is known by its name alone.
     names = {entry_of(listed).source, getattr(listed, "plugin", "")}
-    of = {one.id, *([one.distribution] if one.distribution else [])}
+    of = {called, *([one.distribution] if one is not None and one.distribution else [])}
     return bool({normalized(name) for name in names} & {normalized(name) for name in of})
 
 

@@ -94,13 +94,16 @@ class Loader:
         """Find what `entries` name now, for the next change."""
         # Files may have come within the time stamp of a folder that was looked into before.
         importlib.invalidate_caches()
-        results = self.finder().find_all(entries)
-        before = {one.entry.source: one.plugin for one in self._named.values()}
+        before = self._before()
+        results = self.finder().find_all(entries, before)
         self._named = {}
         for result in results:
             entry = entry_of(result)
             named = self._named_as(entry, result, before.get(entry.source))
             self._named.setdefault(named.plugin, named)
+
+    def _before(self) -> Mapping[str, str]:
+        return {one.entry.source: one.plugin for one in self._named.values()}
 
     def _named_as(self, entry: PluginEntry, result: Found | Skipped, before: str | None) -> Named:
         plugin = result.id if isinstance(result, Found) else result.plugin
@@ -117,7 +120,7 @@ class Loader:
     def ids(self, entries: Sequence[PluginEntry]) -> Collection[str]:
         """What `entries` are called now; the next change is not made of it."""
         importlib.invalidate_caches()
-        results = self.finder().find_all(entries)
+        results = self.finder().find_all(entries, self._before())
         return {one.id if isinstance(one, Found) else one.plugin for one in results}
 
     @property

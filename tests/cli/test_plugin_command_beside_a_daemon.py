@@ -84,6 +84,12 @@ def test_the_daemon_does_the_work(command, daemon, arguments, method, params, wo
     assert not (command.config / "plugin-root").exists()
 
 
+def test_each_plugin_of_what_was_installed_is_said(command, daemon):
+    daemon.answer(install={"result": {"id": "one", "ids": ["one", "two"]}})
+    said = command.run("plugin", "install", "acme-pair", status=0)
+    assert said.stdout == "installed one and two\n"
+
+
 def test_a_relative_path_is_meant_from_where_the_command_runs(command, daemon):
     daemon.answer(install={"result": {"id": "it"}})
     (command.work / "it").mkdir()

@@ -523,6 +523,20 @@ def test_a_flag_that_names_another_copy_takes_the_entrys_place_options_and_grant
     assert again.entry == found.entry
 
 
+def test_a_flag_whose_manifest_cannot_be_read_now_stands_where_it_stood(tmp_path, site):
+    """Else the copy of it that the file lists would be loaded."""
+    tree = {"acme_tree/plugin.py": TRAP, "acme_tree/plugin.yaml": ""}
+    install(site, "acme-tree", {"tree": "acme_tree.plugin"}, tree)
+    write(tmp_path / "here" / "tree", {"pyproject.toml": PROJECT, **tree})
+    entries = [entry("acme-tree", options={"a": 1}, place="plugins[0]"), flag("./tree")]
+    (found,) = finder(tmp_path, site=[site]).find_all(entries)
+    write(tmp_path / "here" / "tree", {"acme_tree/plugin.yaml": "titel: Tree"})
+    (skipped,) = finder(tmp_path, site=[site]).find_all(entries, {"./tree": "tree"})
+    assert isinstance(skipped, Skipped)
+    assert skipped.entry == found.entry
+    assert "titel" in skipped.why
+
+
 def test_a_flag_that_names_another_plugin_adds_it_behind_the_files(tmp_path):
     for name in ("one", "two"):
         files = {"plugin.yaml": manifest(id=name, main="m.py"), "m.py": TRAP}

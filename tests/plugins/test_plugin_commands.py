@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from ahpd.plugins.installing import Updated
+from ahpd.plugins.installing import Installed, Updated
 from ahpd.plugins.root import site_packages
 from ahpd.protocol.uris import ROOT
 
@@ -516,6 +516,21 @@ def installed(hosted):
 
 
 APPLIES = "def apply(host, options): pass\n"
+
+
+def test_an_installation_of_several_plugins_names_each(hosted, installed, monkeypatch):
+    put, _, site = installed
+    hosted.start()
+    put("pair", APPLIES)
+    points = {"one": "acme_pair", "two": "acme_pair.two"}
+    install(site, "acme-pair", points, {"acme_pair/two.py": APPLIES})
+
+    async def installing(source, base):
+        return Installed(distribution="acme-pair", version="1.0", ids=("one", "two"))
+
+    monkeypatch.setattr(hosted.host.side.root.installer, "install", installing)
+    assert hosted.ask("install", source="acme-pair") == {"id": "one", "ids": ["one", "two"]}
+    assert list(hosted.plugins.running_plugins) == ["one", "two"]
 
 
 @pytest.mark.parametrize(
