@@ -366,8 +366,9 @@ def _remarks(said: dict[str, Any]) -> int:
     problems = said.get("problems", ())
     for line in problems:
         remark(f"ahpd: {line}")
-    if "kept" in said:
-        remark(said["kept"])
+    for key in ("runsOn", "kept"):
+        if key in said:
+            remark(said[key])
     for line in said.get("leftOut", ()):
         remark(f"ahpd: warning: {line}")
     if said.get("restart"):

@@ -95,7 +95,8 @@ class PluginCommands:
         if not keep:
             others = map(row_of, (one.result for one in self.named().values()))
             _, stays = await take_out(row_of(named.result), others, self.installer, self.written)
-        return {**self._answer(plugin, outcome), **({"kept": stays} if stays else {})}
+        answer = {**self._answer(plugin, outcome), **self._runs_on(named, outcome)}
+        return {**answer, **({"kept": stays} if stays else {})}
 
     def _is_written(self, named: Named) -> bool:
         """Whether an entry names what a client wrote."""
@@ -178,7 +179,9 @@ class PluginCommands:
         plugin = _text(params, "id")
         named = self._known(plugin)
         self.file.switch(self._own(named), enabled)
-        return self._answer(plugin, await self._changed(), [named.plugin])
+        outcome = await self._changed()
+        answer = self._answer(plugin, outcome, [named.plugin])
+        return answer if enabled else {**answer, **self._runs_on(named, outcome)}
 
     async def _option(self, params: Mapping[str, Any]) -> State:
         plugin, key = _text(params, "id"), _text(params, "key")
@@ -259,6 +262,13 @@ class PluginCommands:
         """The plugin with this id, or this source."""
         of_source = (one for one in self.named().values() if one.entry.source == plugin)
         return self.named().get(plugin) or next(of_source, None)
+
+    def _runs_on(self, named: Named, outcome: Outcome) -> State:
+        """That a plugin which is off, or off the list, runs all the same."""
+        if named.plugin not in self.plugins.running_plugins or named.plugin in outcome.waiting:
+            return {}
+        line = f"{named.plugin} runs on: this daemon was started with a --plugin that names it"
+        return {"runsOn": line}
 
     def _own(self, named: Named) -> str:
         """The source of an entry that stands in the file."""

@@ -666,6 +666,16 @@ def test_flags_name_plugins_options_and_none(command, two):
     assert "there is no plugin nobody" in said.stderr
 
 
+def test_what_a_flag_names_runs_on_though_the_file_has_it_off_and_that_is_said(command, two):
+    url = listening(command, "--plugin", "./hook")
+    for verb, done in (("disable", "disabled hook\n"), ("remove", "removed hook\n")):
+        said = command.run("plugin", verb, "hook", status=0)
+        assert said.stdout == done
+        assert "hook runs on: this daemon was started with a --plugin that names it" in said.stderr
+        assert page(url)[0] == 200
+    assert "hook" not in (command.config / "config.yaml").read_text()
+
+
 def test_routes_are_on_their_own_listener_and_nowhere_else(command, two, taken_port):
     import socket
 
