@@ -156,6 +156,31 @@ def test_a_notification_that_is_not_sent_yet_is_sent_nowhere():
     assert unsent.isdisjoint(spoken())
 
 
+def said_actions():
+    """The type of every action that the host's own code makes."""
+    for path in sorted((ROOT / "ahpd").rglob("*.py")):
+        if path.relative_to(ROOT).parts[1] in {"protocol", "testing", "client", "cli"}:
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            for key, value in (
+                zip(node.keys, node.values, strict=True) if isinstance(node, ast.Dict) else ()
+            ):
+                if (
+                    isinstance(key, ast.Constant)
+                    and key.value == "type"
+                    and isinstance(value, ast.Constant)
+                ):
+                    yield value.value
+
+
+def test_an_action_that_is_not_said_yet_is_said_nowhere():
+    waiting = {
+        name for rows in SECTIONS.values() for name, row in rows.items() if row[0] == "not yet"
+    }
+    assert waiting.isdisjoint(said_actions())
+    assert {"canvas/stateChanged", "chat/delta"} <= {*said_actions()}
+
+
 ASKED = [name for name, row in SECTIONS["Server-to-client commands"].items() if row[0] == "done"]
 
 
