@@ -69,9 +69,9 @@ class LoaderAtNeed:
         """See `Loader.load`."""
         return await self.made.load(named)
 
-    async def forget(self, plugin: "RunningPlugin", *, anew: bool = True) -> None:
+    async def forget(self, plugin: "RunningPlugin") -> None:
         """See `Loader.forget`."""
-        await self.made.forget(plugin, anew=anew)
+        await self.made.forget(plugin)
 
 
 class RootAtNeed:

@@ -199,9 +199,8 @@ class Plugins(Service):
             and (plugin not in self._running or plugin in leaving)
         ]
         self._rows.listed(wanted)
-        again = {named.plugin for named in coming}
         for one in reversed(going):
-            await self._unload(one, anew=one.id in again)
+            await self._unload(one)
         outcome = await self._load_late(coming, tuple(wanted))
         for one in fixed:
             log.warn(
@@ -225,7 +224,7 @@ class Plugins(Service):
         if isinstance(named.result, Skipped):  # what cannot be loaded again is not taken down
             return Outcome(problems={plugin: self._not_reloaded(named.result, plugin, held)})
         if held is not None:
-            await self._unload(held, anew=True)
+            await self._unload(held)
         self._held_back.pop(plugin, None)
         self._rows.listed(self._loader.named)
         coming = [named] if named.entry.enabled else []
@@ -316,8 +315,8 @@ class Plugins(Service):
         self._rows.applied(plugin)
         return plugin
 
-    async def _unload(self, plugin: RunningPlugin, *, anew: bool) -> None:
-        """Take a plugin down, and its contribution out of the host; `anew` where it comes again."""
+    async def _unload(self, plugin: RunningPlugin) -> None:
+        """Take a plugin down, and its contribution out of the host."""
         await plugin.quiet()
         if self._takers is not None:
             try:
@@ -328,7 +327,7 @@ class Plugins(Service):
         self._running.pop(plugin.id, None)
         self.folded = self._fold()
         await self._take()
-        await self._let_go(plugin, anew=anew)
+        await self._let_go(plugin)
         self._rows.unloaded(plugin.id)
 
     def _agents_of(self, plugin: str) -> Sequence[str]:
@@ -342,15 +341,15 @@ class Plugins(Service):
         await plugin.close()
         await self._let_go(plugin)
 
-    async def _let_go(self, plugin: RunningPlugin, *, anew: bool = False) -> None:
+    async def _let_go(self, plugin: RunningPlugin) -> None:
         plugin.detach()
         if self._takers is not None:
             await self._takers.gone(plugin.id)
-        await self._forget(plugin, anew=anew)
+        await self._forget(plugin)
 
-    async def _forget(self, plugin: RunningPlugin, *, anew: bool) -> None:
+    async def _forget(self, plugin: RunningPlugin) -> None:
         try:
-            await self._loader.forget(plugin, anew=anew)
+            await self._loader.forget(plugin)
         except Exception:  # what is in the way may be anybody's, and the others' turn comes
             log.failure("plugin {plugin}: its code was not let go of", plugin=plugin.id)
 
@@ -385,7 +384,7 @@ class Plugins(Service):
         for plugin in tuple(self._running.values()):
             await plugin.close()
             plugin.detach()
-            await self._forget(plugin, anew=False)
+            await self._forget(plugin)
 
     async def in_time(self, what: str, work: Callable[[], Awaitable[None]]) -> None:
         """Do some of the stop; a plugin that holds it up is left behind with all of it."""

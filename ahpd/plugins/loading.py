@@ -24,6 +24,7 @@ from ahpd.config.plugins import PluginEntry
 from ahpd.config.redaction import secrets_of
 from ahpd.events.bus import Events
 from ahpd.interfaces import PluginError, SecretFailure
+from ahpd.plugins.belongings import Belongings
 from ahpd.plugins.cleared import cleared
 from ahpd.plugins.contribution import Contribution
 from ahpd.plugins.finding import Finder
@@ -32,7 +33,7 @@ from ahpd.plugins.found import Found
 from ahpd.plugins.host import PluginHost, Surroundings, context_for, one_line
 from ahpd.plugins.left_behind import Said, end_left_behind
 from ahpd.plugins.manifest import held_to_contracts
-from ahpd.plugins.modules import Imported, has_module, import_plugin, purge
+from ahpd.plugins.modules import Imported, has_module, import_plugin, purge, purge_left
 from ahpd.plugins.named import Named
 from ahpd.plugins.option_references import references_in
 from ahpd.plugins.options import ready_options, resolved_options
@@ -81,6 +82,8 @@ class Loader:
     """The modules of the plugins that are imported."""
     _ahead: dict[Found, Imported | Exception] = attrs.field(factory=dict)
     """What came of the imports of those that are loaded later."""
+    _left: dict[str, Belongings] = attrs.field(factory=dict)
+    """What the modules were of those that went, by id: some may be left to others."""
     _said: Said = attrs.field(factory=WeakKeyDictionary)
     """The threads of plugins that went, of which that was said."""
     _stalls: StallWatch = attrs.field(init=False)
@@ -153,7 +156,7 @@ class Loader:
         ahead, self._ahead = self._ahead, {}
         for found, held in ahead.items():
             if isinstance(held, Imported):
-                await self._end_left_behind(found.id, self._purged(held, anew=False))
+                await self._end_left_behind(found.id, self._purged(held))
             self._ended(found)
 
     def _begin(self, found: Found) -> None:
@@ -162,6 +165,8 @@ class Loader:
         own(inside_of(found), found.id, found.folder)
 
     def _import(self, found: Found) -> Imported:
+        if (left := self._left.pop(found.id, None)) is not None:
+            purge_left(left, self._standing)
         imported = import_plugin(found)
         self._standing.append(imported)
         self._stalls.knows(found, imported.belongs)
@@ -194,7 +199,7 @@ class Loader:
             why = f"it cannot be loaded: {words_of(error)}{raised_in(error, found)}"
         # Out of its handlers, so that the error and the frames it holds are gone.
         if imported is not None:
-            modules = self._purged(imported, anew=False)
+            modules = self._purged(imported)
         await self._end_left_behind(found.id, modules)
         self._ended(found)
         raise Skipped(cleared(why, self.unspoken(named)), found.id, found=found)
@@ -282,16 +287,15 @@ class Loader:
             shown.problem(line)
         return Texts(read_only(catalogs))
 
-    async def forget(self, plugin: RunningPlugin, *, anew: bool = True) -> None:
-        """Let go of a plugin's code, so that the next load runs what is on disk then. Where it is
-        not loaded `anew`, what it shares with another plugin is left to that one.
+    async def forget(self, plugin: RunningPlugin) -> None:
+        """Let go of a plugin's code, so that the next load runs what is on disk then.
 
         What it left running is ended, and said.
         """
         registered = self.around.world.registered
         if registered.get(plugin.id) is plugin.contribution.methods:
             del registered[plugin.id]
-        modules = self._purged(plugin.imported, anew=anew)
+        modules = self._purged(plugin.imported)
         plugin.imported = None
         await self._end_left_behind(plugin.id, modules, plugin.host.handed())
         self._ended(plugin.found)
@@ -300,9 +304,10 @@ class Loader:
         self._stalls.end(found)
         disown(inside_of(found), found.id, found.folder)
 
-    def _purged(self, imported: Imported, *, anew: bool) -> Collection[str]:
+    def _purged(self, imported: Imported) -> Collection[str]:
         self._standing = [one for one in self._standing if one is not imported]
-        return purge(imported, self._standing, anew=anew)
+        self._left[imported.found.id] = imported.belongs
+        return purge(imported, self._standing)
 
     async def _end_left_behind(
         self, plugin: str, modules: Collection[str], handed: Collection[object] = ()

@@ -22,6 +22,7 @@ from ahpd.bounded import words_of
 from ahpd.plugins.belongings import Belongings, belongings, file_of, said_of
 from ahpd.plugins.distributions import owner_of, takes_away
 from ahpd.plugins.found import Found
+from ahpd.plugins.module_files import file_on_path
 from ahpd.plugins.own_frames import raised_in
 from ahpd.plugins.skipped import Skipped
 from ahpd.plugins.standalone import private_name
@@ -56,11 +57,13 @@ class Imported:
     belongs: Belongings = attrs.field(repr=False)
     _tree: TreePath | None = attrs.field(default=None, repr=False)
     """The source tree that was opened to import it."""
+    at: float = 0.0
+    """When its import began, in seconds since the epoch."""
 
 
 def import_plugin(found: Found) -> Imported:
     """Import a plugin's module. Raises `Skipped`; what is the plugin's own is gone again then."""
-    belongs = belongings(found)
+    belongs, at = belongings(found), time.time()
     # Another plugin of its distribution may run in these. Most imports succeed: a copy of the
     # mapping, which takes a tenth of what a set of its keys does, is enough until one fails.
     before = sys.modules.copy()
@@ -70,7 +73,7 @@ def import_plugin(found: Found) -> Imported:
     why, ran = None, set()
     try:
         module = _import(found)
-        return _exports(found, module, belongs, tree)
+        return attrs.evolve(_exports(found, module, belongs, tree), at=at)
     except Skipped as skipped:
         why = skipped.why
     except BaseException as error:  # a plugin that leaves ends no daemon
@@ -89,17 +92,13 @@ def import_plugin(found: Found) -> Imported:
     raise Skipped(why, found.id, found=found, modules=gone)
 
 
-def purge(
-    imported: Imported, others: Collection[Imported] = (), *, anew: bool = True
-) -> frozenset[str]:
-    """Have the next import of the plugin run what is on disk then.
+def purge(imported: Imported, others: Collection[Imported] = ()) -> frozenset[str]:
+    """Let go of a plugin's modules.
 
-    Its modules are in `sys.modules` no more, nor on what they were in; each is gone once
-    nobody uses it. Modules of others stay, those it imported too. What else its distribution
-    has that runs keeps the modules it holds. Again is no error.
-
-    Where the plugin is not to be imported `anew`, what it shares with one of `others`, which run
-    on, is left to them: what they import later is then of one piece with what they hold.
+    They are in `sys.modules` no more, nor on what they were in; each is gone once nobody uses it.
+    Modules of others stay, those it imported too, and what its distribution shares with one of
+    `others`, which run on: what they import later is of one piece with what they hold then. Again
+    is no error.
 
     Answers the names of those that none of `others` has too.
     """
@@ -108,13 +107,41 @@ def purge(
         return any(other.belongs.has(name, module) for other in others)
 
     own = imported.found.module
+    # What others are in is theirs as well.
+    has_others = any(_is_in(other.found.module, own) for other in others)
 
     def stays(name: str, module: ModuleType) -> bool:
-        within = name == own or name.startswith(f"{own}.")
-        return not anew and not within and is_others(name, module)
+        return (has_others or not _is_in(name, own)) and is_others(name, module)
 
     gone = _let_go(imported.belongs, imported._tree, stays)
     return frozenset(name for name, module in gone if not is_others(name, module))
+
+
+def purge_left(belongs: Belongings, others: Collection[Imported]) -> None:
+    """Have the next import of a plugin that was let go of run what is on disk.
+
+    What it shares with one of `others` is let go of where any of it changed since they imported
+    it; they keep the modules they hold.
+    """
+    left = [one for one in list(sys.modules.items()) if belongs.has(*one)]
+    sharing = [other.at for other in others if any(other.belongs.has(*one) for one in left)]
+    since = min(sharing, default=0.0)
+    if any(_changed_since(since, module) for _, module in left):
+        _let_go(belongs, None)
+
+
+def _changed_since(moment: float, module: ModuleType) -> bool:
+    file = file_of(module)
+    if file is None:
+        return False
+    try:  # what an installer writes may have any age, and says when it was written
+        return Path(file).stat().st_ctime > moment
+    except OSError:
+        return True
+
+
+def _is_in(name: str, module: str) -> bool:
+    return name == module or name.startswith(f"{module}.")
 
 
 def has_module(plugins: Collection[Imported], name: str) -> bool:
@@ -143,6 +170,8 @@ def _import(found: Found) -> ModuleType:
         return _import_private(found)
     module = importlib.import_module(found.module)
     file = getattr(module, "__file__", None)
+    if file is None and (there := file_on_path(found.module)) is not None:
+        file = str(there)  # it put another module in its place
     if file is None or not _is_one_file(file, found.file):
         raise Skipped(
             f"{found.module} is {file or 'a module without a file'} here, and the plugin's is "

@@ -5,6 +5,7 @@ import importlib
 import linecache
 import os
 import sys
+import textwrap
 import weakref
 
 import pytest
@@ -204,7 +205,7 @@ def test_what_is_let_go_of_is_named_but_for_what_another_that_runs_has_too(tmp_p
     lone = import_plugin(notes(tmp_path, APPLY))
     assert purge(one, [two, lone]) == frozenset()
     one = import_plugin(found_by.find(entry("one")))
-    assert purge(two, [lone]) == {"acme_pair", "acme_pair.one", "acme_pair.shared"}
+    assert purge(two, [lone]) == {f"acme_pair{one}" for one in ("", ".one", ".shared", ".two")}
     purge(one)
     assert purge(lone) == {"_ahpd_plugin_notes", "_ahpd_plugin_notes.notes"}
 
@@ -223,12 +224,12 @@ def test_what_goes_for_good_leaves_what_it_shares_to_one_that_runs_on(tmp_path, 
     found_by = finder(tmp_path, site=[site])
     one, two = (import_plugin(found_by.find(entry(name))) for name in ("one", "two"))
     importlib.import_module("acme_kit.one.own")
-    assert purge(one, [two], anew=False) == frozenset()
+    assert purge(one, [two]) == frozenset()
     assert sorted(name for name in sys.modules if name.startswith("acme_kit")) == [
         "acme_kit", "acme_kit.shared", "acme_kit.two"
     ]  # fmt: skip
     assert sys.modules["acme_kit.shared"] is two.module.shared
-    assert purge(two, anew=False) == {"acme_kit", "acme_kit.shared", "acme_kit.two"}
+    assert purge(two) == {"acme_kit", "acme_kit.shared", "acme_kit.two"}
 
 
 def test_a_failed_import_that_imports_a_module_of_others_anew_is_let_go_of_all_the_same(tmp_path):
@@ -265,6 +266,41 @@ def test_a_standalone_module_may_put_another_one_in_its_place(tmp_path):
     assert (imported.title, imported.apply(None, {})) == ("Of a class", "applied")
     purge(imported)
     assert not [name for name in sys.modules if name.startswith("_ahpd_plugin_notes")]
+
+
+def test_a_package_that_others_are_in_stays_with_them(tmp_path, site):
+    files = {
+        "acme_base/__init__.py": APPLY,
+        "acme_base/shared.py": "",
+        "acme_base/extra.py": f"from acme_base import shared\n{APPLY}",
+        "acme_base/plugin.yaml": "",
+    }
+    install(site, "acme-base", {"base": "acme_base", "extra": "acme_base.extra"}, files)
+    found_by = finder(tmp_path, site=[site])
+    base, extra = (import_plugin(found_by.find(entry(name))) for name in ("base", "extra"))
+    assert purge(base, [extra]) == frozenset()
+    assert sys.modules["acme_base"] is base.module
+    assert sys.modules["acme_base.shared"] is extra.module.shared
+    purge(extra)
+    assert not [name for name in sys.modules if name.startswith("acme_base")]
+
+
+def test_a_module_of_a_distribution_may_put_another_one_in_its_place(tmp_path, site):
+    text = """
+        import sys, types
+
+        class Bot(types.ModuleType):
+            title = "Of a class"
+
+            def apply(self, host, options):
+                return "applied"
+
+        sys.modules[__name__] = Bot(__name__)
+        """
+    imported = import_plugin(bot(tmp_path, site, textwrap.dedent(text)))
+    assert (imported.title, imported.apply(None, {})) == ("Of a class", "applied")
+    purge(imported)
+    assert not [name for name in sys.modules if name.startswith("acme_bot")]
 
 
 def test_a_failed_import_names_what_it_let_go_of(tmp_path):

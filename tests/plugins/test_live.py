@@ -186,8 +186,8 @@ async def test_code_that_cannot_be_let_go_of_holds_up_no_other_plugin(kit, monke
 
     real = Loader.forget
 
-    async def forget(loader, plugin, *, anew):
-        await real(loader, plugin, anew=anew)
+    async def forget(loader, plugin):
+        await real(loader, plugin)
         raise OSError("in the way")
 
     monkeypatch.setattr(Loader, "forget", forget)
@@ -234,10 +234,24 @@ async def test_a_plugin_that_fails_leaves_its_sibling_of_one_piece(kit, tmp_path
     assert kit_b.whole()
     assert sys.modules["acme_kit.b"] is kit_b
     await kit.run(kit.plugins.apply([a, b]))
-    del sys.modules["acme_kit.b.later"]
     await kit.run(kit.plugins.apply([b]))
+    del sys.modules["acme_kit.b.later"]
     assert kit_b.whole()
     assert "acme_kit.a" not in sys.modules
+    # What changed on disk is run, of what the two share as well.
+    errors = site / "acme_kit" / "errors.py"
+    errors.write_text("class KitError(Exception): pass\nNEW = 'new'\n")
+    used = site / "acme_kit" / "a" / "__init__.py"
+    used.write_text("from acme_kit.errors import NEW\ndef apply(host, options): pass\n")
+    outcome = await kit.run(kit.plugins.apply([a, b]))
+    assert (outcome.problems, module_of(kit, "kit-a").NEW) == ({}, "new")
+    for word in ("bug", "mended"):  # what failed is run as it is mended
+        failing = "raise ValueError" if word == "bug" else "pass"
+        errors.write_text(f"NEW = 'new'\ndef go(): {failing}\n")
+        used.write_text("from acme_kit import errors\ndef apply(host, options): errors.go()\n")
+        outcome = await kit.run(kit.plugins.reload("kit-a"))
+        assert list(outcome.problems) == (["kit-a"] if word == "bug" else [])
+    assert module_of(kit, "kit-b") is kit_b
     await kit.run(kit.plugins.apply([]))
     assert not [name for name in sys.modules if name.startswith("acme_kit")]
 
