@@ -53,10 +53,11 @@ def list_command(context: click.Context) -> None:
     here = read(context, held)
     for words in here.warnings():
         remark(f"ahpd: warning: {words}")
-    listed = here.rows()
+    told = None if held is None else _told(held)
+    listed = here.rows({row["spec"]: row["id"] for row in told or ()})
     for words in unknown_words(listed):
         remark(f"ahpd: warning: {words}")
-    rows = seen(listed, None if held is None else _told(held))
+    rows = seen(listed, told)
     lines = [row.line for row in rows] or ["no plugins are configured"]
     answer(context, "\n".join(lines), [row.row() for row in rows])
 

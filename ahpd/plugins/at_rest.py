@@ -6,6 +6,7 @@ same (`ahpd.plugins.commands`).
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import attrs
@@ -34,13 +35,13 @@ class PluginsAtRest:
     options: Sequence[PluginOption] = ()
     """What flags say of options; it is listed, and never written."""
 
-    def rows(self) -> list[Listed]:
-        """A row for each entry, in their order."""
-        rows = listed(self.entries, self.finder)
+    def rows(self, before: Mapping[str, str] = MappingProxyType({})) -> list[Listed]:
+        """A row for each entry, in their order; `before` as for `listed`."""
+        rows = listed(self.entries, self.finder, before)
         if not self.options:
             return rows
         laid = [with_options(row.entry, row.id, self.options) for row in rows]
-        return listed(laid, self.finder)
+        return listed(laid, self.finder, before)
 
     def warnings(self) -> list[str]:
         """What flags say of plugins that are not there."""

@@ -14,6 +14,7 @@ from typing import Any
 import attrs
 
 from ahpd.config.errors import ConfigError
+from ahpd.config.plugin_flags import FLAG
 from ahpd.config.plugins import PluginEntry
 from ahpd.config.plugins_file import PluginsFile
 from ahpd.interfaces import PluginError, RpcError
@@ -77,7 +78,11 @@ class PluginCommands:
         sources = installed.ids if several else (installed.distribution,)
         added = [self.file.add(each) for each in sources]
         outcome = await self._changed()
-        theirs = [plugin for plugin, named in self.named().items() if named.entry.source in sources]
+        theirs = [
+            plugin
+            for plugin, named in self.named().items()
+            if named.entry.source in sources or named.entry.listed_as in sources
+        ]
         if not any(added):
             # It was listed already, and what is installed now may be another version.
             outcome = await self._again(theirs)
@@ -95,7 +100,9 @@ class PluginCommands:
         if not keep:
             others = map(row_of, (one.result for one in self.named().values()))
             _, stays = await take_out(row_of(named.result), others, self.installer, self.written)
-        answer = {**self._answer(plugin, outcome), **self._runs_on(named, outcome)}
+        answer, now = self._answer(plugin, outcome), self.named().get(named.plugin)
+        if now is not None and now.entry.place == FLAG:  # it may be listed twice, too
+            answer |= self._runs_on(named, outcome)
         return {**answer, **({"kept": stays} if stays else {})}
 
     def _is_written(self, named: Named) -> bool:

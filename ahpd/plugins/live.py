@@ -184,7 +184,12 @@ class Plugins(Service):
         wanted = self._loader.named
         going = [one for one in self._running.values() if not _same(wanted.get(one.id), one.entry)]
         fixed = [one for one in going if one.contribution.fixed]
-        going = [one for one in going if one not in fixed]
+        unread = {
+            one: why
+            for one in going
+            if one not in fixed and (why := _unread(wanted.get(one.id))) is not None
+        }
+        going = [one for one in going if one not in fixed and one not in unread]
         leaving = {one.id for one in going}
         self._held_back = {
             plugin: held
@@ -202,6 +207,8 @@ class Plugins(Service):
         for one in reversed(going):
             await self._unload(one)
         outcome = await self._load_late(coming, tuple(wanted))
+        stay = {one.id: self._not_reloaded(why, one.id, one) for one, why in unread.items()}
+        outcome = attrs.evolve(outcome, problems={**outcome.problems, **stay})
         for one in fixed:
             log.warn(
                 "plugin {plugin}: it holds {what}, so its change waits for the next start",
@@ -396,6 +403,13 @@ class Plugins(Service):
             )
         except CancelledError:
             pass
+
+
+def _unread(wanted: Named | None) -> Skipped | None:
+    """Why what is to run cannot be loaded as it is on disk now; None where it can."""
+    if wanted is None or not wanted.entry.enabled or not isinstance(wanted.result, Skipped):
+        return None
+    return wanted.result
 
 
 def _same(wanted: Named | None, held: PluginEntry) -> bool:

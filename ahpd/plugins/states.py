@@ -3,7 +3,8 @@
 Source: PLUGINS.txt, "What happens when a plugin fails".
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import attrs
@@ -49,9 +50,16 @@ class Listed:
         return f"{self.state} {called}{spec} -> {where}{why}"
 
 
-def listed(entries: Iterable[PluginEntry], finder: "Finder") -> list[Listed]:
-    """A row for each entry, in their order, its options held to its schema."""
-    return [_fitting(row_of(result)) for result in finder.find_all(entries)]
+def listed(
+    entries: Iterable[PluginEntry],
+    finder: "Finder",
+    before: Mapping[str, str] = MappingProxyType({}),
+) -> list[Listed]:
+    """A row for each entry, in their order, its options held to its schema.
+
+    `before` are the ids by their sources that a daemon read earlier.
+    """
+    return [_fitting(row_of(result)) for result in finder.find_all(entries, before)]
 
 
 def _fitting(row: Listed) -> Listed:

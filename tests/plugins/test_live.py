@@ -177,6 +177,26 @@ async def test_what_a_plugin_leaves_in_sys_modules_is_in_the_way_of_no_other(kit
     assert list(kit.plugins.running_plugins) == ["leaves"]
 
 
+@ensureDeferred
+async def test_one_whose_manifest_cannot_be_read_runs_on_whatever_else_changed(kit):
+    entry = kit.write("diary", DIARY)
+    await kit.start(entry)
+    diary = module_of(kit, "diary").diary
+    (kit.folder / "diary" / "plugin.yaml").write_text("titel: Diary")
+    changed = attrs.evolve(entry, options={"new": 1})
+    outcome = await kit.run(kit.plugins.apply([changed]))
+    assert "it runs on as it was" in outcome.problems["diary"]
+    assert "titel" in outcome.problems["diary"]
+    assert module_of(kit, "diary").diary is diary
+    assert "service stopped" not in diary
+    kit.write("diary", DIARY)
+    outcome = await kit.run(kit.plugins.apply([changed]))
+    assert (outcome.problems, diary[-1]) == ({}, "second closer")
+    assert module_of(kit, "diary").diary[0] == ("applied", {"new": 1})
+    await kit.run(kit.plugins.apply([]))
+    assert dict(kit.plugins.running_plugins) == {}
+
+
 @pytest.mark.logs_failures
 @ensureDeferred
 async def test_code_that_cannot_be_let_go_of_holds_up_no_other_plugin(kit, monkeypatch):

@@ -53,6 +53,14 @@ def test_a_command_needs_its_grant_and_no_other(hosted, command):
     assert "ahpd.restartNeeded" not in hosted.values
 
 
+def test_what_is_taken_out_and_listed_once_more_runs_by_that_and_nothing_is_said(hosted):
+    first, second = hosted.write("talks", TALKS), hosted.write("other", TALKS, id="talks")
+    hosted.start(first, second)
+    assert hosted.module("talks").__file__.startswith(first["source"])
+    assert hosted.ask("remove", id="talks", keep=True) == {"id": "talks"}
+    assert hosted.module("talks").__file__.startswith(second["source"])
+
+
 def test_whoever_holds_the_grant_of_a_command_needs_no_more(hosted):
     access = People(ada={"plugin:list"}, bo={"plugin:disable"}, cy={"plugin:reload"})
     hosted.start(hosted.write("talks", TALKS), access=access)
