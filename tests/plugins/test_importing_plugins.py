@@ -5,7 +5,6 @@ import importlib
 import linecache
 import os
 import sys
-import textwrap
 import weakref
 
 import pytest
@@ -236,7 +235,7 @@ def test_a_failed_import_that_imports_a_module_of_others_anew_is_let_go_of_all_t
     other = import_plugin(notes(tmp_path, APPLY, folder="other", name="other"))
     found = notes(
         tmp_path,
-        "import importlib, sys\n"
+        "import sys\n"
         "from . import helper\n"
         "module = sys.modules.pop('_ahpd_plugin_other')\n"
         "sys.modules['_ahpd_plugin_other'] = module\n"
@@ -250,22 +249,30 @@ def test_a_failed_import_that_imports_a_module_of_others_anew_is_let_go_of_all_t
     purge(other)
 
 
-def test_a_standalone_module_may_put_another_one_in_its_place(tmp_path):
-    text = """
-        import sys, types
+#: A module that puts another one in its place.
+OF_A_CLASS = """
+    import sys, types
 
-        class Notes(types.ModuleType):
-            title = "Of a class"
+    class Plugin(types.ModuleType):
+        title = "Of a class"
 
-            def apply(self, host, options):
-                return "applied"
+        def apply(self, host, options):
+            return "applied"
 
-        sys.modules[__name__] = Notes(__name__)
-        """
-    imported = import_plugin(notes(tmp_path, text))
+    sys.modules[__name__] = Plugin(__name__)
+"""
+
+
+@pytest.mark.parametrize("kind", ["standalone", "distribution"])
+def test_a_module_may_put_another_one_in_its_place(tmp_path, site, kind):
+    if kind == "standalone":
+        found, package = notes(tmp_path, OF_A_CLASS), "_ahpd_plugin_notes"
+    else:
+        found, package = bot(tmp_path, site, OF_A_CLASS), "acme_bot"
+    imported = import_plugin(found)
     assert (imported.title, imported.apply(None, {})) == ("Of a class", "applied")
     purge(imported)
-    assert not [name for name in sys.modules if name.startswith("_ahpd_plugin_notes")]
+    assert not [name for name in sys.modules if name.startswith(package)]
 
 
 def test_a_package_that_others_are_in_stays_with_them(tmp_path, site):
@@ -283,24 +290,6 @@ def test_a_package_that_others_are_in_stays_with_them(tmp_path, site):
     assert sys.modules["acme_base.shared"] is extra.module.shared
     purge(extra)
     assert not [name for name in sys.modules if name.startswith("acme_base")]
-
-
-def test_a_module_of_a_distribution_may_put_another_one_in_its_place(tmp_path, site):
-    text = """
-        import sys, types
-
-        class Bot(types.ModuleType):
-            title = "Of a class"
-
-            def apply(self, host, options):
-                return "applied"
-
-        sys.modules[__name__] = Bot(__name__)
-        """
-    imported = import_plugin(bot(tmp_path, site, textwrap.dedent(text)))
-    assert (imported.title, imported.apply(None, {})) == ("Of a class", "applied")
-    purge(imported)
-    assert not [name for name in sys.modules if name.startswith("acme_bot")]
 
 
 def test_a_failed_import_names_what_it_let_go_of(tmp_path):

@@ -233,7 +233,6 @@ async def test_a_plugin_that_fails_leaves_its_sibling_of_one_piece(kit, tmp_path
         "acme_kit/a/plugin.yaml": "",
         "acme_kit/b/__init__.py": """
             from acme_kit.errors import KitError
-            from ahpd.interfaces import Method
 
             def whole():
                 from acme_kit.b import later
