@@ -52,9 +52,9 @@ def format_line(event: LogEvent, secrets: Iterable[str] = ()) -> str:
     moment = datetime.fromtimestamp(event.get("log_time", 0.0), UTC).astimezone()
     level = event.get("log_level")
     words, failure = formatEvent(event), event.get("log_failure")
-    if failure is None and event.get("isError"):  # as Twisted's older way of logging has it
-        words, failure = str(event.get("why") or ""), event.get("failure")
-        words = words if isinstance(failure, Failure) else formatEvent(event)
+    older = event.get("failure") if event.get("isError") else None
+    if failure is None and isinstance(older, Failure):  # as Twisted's older way of logging has it
+        words, failure = str(event.get("why") or ""), older
     if isinstance(failure, Failure):
         # The words of a failure nobody described are Twisted's, and hold its stack.
         described = words and "Traceback (most recent call last)" not in words

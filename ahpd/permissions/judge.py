@@ -95,19 +95,23 @@ class Judge:
         self._look = look
 
     def judge(self, question: Question) -> Verdict:
-        collections = full_collections()
         try:
-            try:
-                return self._judged(self._case(question))
-            except OutOfTime:
-                if full_collections() == collections:
-                    raise
-                return self._judged(self._case(question))
+            return self._in_time(question)
         except OutOfTime as reason:
             return _asked(str(reason), once_alone())
         except Exception:  # whatever went wrong, a person can still decide
             _log.failure("judging a question about {tool}", tool=question.tool)
             return _asked("it could not be judged", once_alone())
+
+    def _in_time(self, question: Question) -> Verdict:
+        """The verdict. Raises `OutOfTime` where that was the question's own doing."""
+        collections = full_collections()
+        try:
+            return self._judged(self._case(question))
+        except OutOfTime:
+            if full_collections() == collections:
+                raise
+        return self._judged(self._case(question))
 
     # -- what is judged ---------------------------------------------------------------
 
