@@ -41,7 +41,7 @@ class Belongings:
             return False
         if name == "__main__" or name.partition(".")[0] == OURS:
             return False
-        inside = name == self.package or name.startswith(f"{self.package}.")
+        inside = is_in(name, self.package)
         file = file_of(module)
         if file is None or self.private:  # a folder that is a package has no file
             return inside
@@ -94,6 +94,11 @@ def file_of(module: ModuleType) -> str | None:
     """The file a module was read from; None for one without."""
     file = said_of(module, "__file__")
     return file if isinstance(file, str) else None
+
+
+def is_in(name: str, package: str) -> bool:
+    """Whether a module of that name is a package, or in it."""
+    return name == package or name.startswith(f"{package}.")
 
 
 def said_of(module: object, name: str) -> Any:

@@ -19,7 +19,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ahpd.bounded import words_of
-from ahpd.plugins.belongings import Belongings, belongings, file_of, said_of
+from ahpd.plugins.belongings import Belongings, belongings, file_of, is_in, said_of
 from ahpd.plugins.distributions import owner_of, takes_away
 from ahpd.plugins.found import Found
 from ahpd.plugins.module_files import file_on_path
@@ -57,7 +57,7 @@ class Imported:
     belongs: Belongings = attrs.field(repr=False)
     _tree: TreePath | None = attrs.field(default=None, repr=False)
     """The source tree that was opened to import it."""
-    at: float = 0.0
+    at: float
     """When its import began, in seconds since the epoch."""
 
 
@@ -73,7 +73,7 @@ def import_plugin(found: Found) -> Imported:
     why, ran = None, set()
     try:
         module = _import(found)
-        return attrs.evolve(_exports(found, module, belongs, tree), at=at)
+        return _exports(found, module, belongs, tree, at)
     except Skipped as skipped:
         why = skipped.why
     except BaseException as error:  # a plugin that leaves ends no daemon
@@ -108,10 +108,10 @@ def purge(imported: Imported, others: Collection[Imported] = ()) -> frozenset[st
 
     own = imported.found.module
     # What others are in is theirs as well.
-    has_others = any(_is_in(other.found.module, own) for other in others)
+    has_others = any(is_in(other.found.module, own) for other in others)
 
     def stays(name: str, module: ModuleType) -> bool:
-        return (has_others or not _is_in(name, own)) and is_others(name, module)
+        return (has_others or not is_in(name, own)) and is_others(name, module)
 
     gone = _let_go(imported.belongs, imported._tree, stays)
     return frozenset(name for name, module in gone if not is_others(name, module))
@@ -140,10 +140,6 @@ def _changed_since(moment: float, module: ModuleType) -> bool:
         return True
 
 
-def _is_in(name: str, module: str) -> bool:
-    return name == module or name.startswith(f"{module}.")
-
-
 def has_module(plugins: Collection[Imported], name: str) -> bool:
     """Whether the module that is imported as `name` is one of these plugins' own."""
     module = sys.modules.get(name)
@@ -169,7 +165,7 @@ def _import(found: Found) -> ModuleType:
     if found.kind == "standalone":
         return _import_private(found)
     module = importlib.import_module(found.module)
-    file = getattr(module, "__file__", None)
+    file = file_of(module)
     if file is None and (there := file_on_path(found.module)) is not None:
         file = str(there)  # it put another module in its place
     if file is None or not _is_one_file(file, found.file):
@@ -228,7 +224,7 @@ def _execute(name: str, file: Path, inside: list[str] | None) -> ModuleType:
 
 
 def _exports(
-    found: Found, module: ModuleType, belongs: Belongings, tree: TreePath | None
+    found: Found, module: ModuleType, belongs: Belongings, tree: TreePath | None, at: float
 ) -> Imported:
     """What a module exports, checked. Raises `Skipped`."""
     where = str(found.file)
@@ -262,6 +258,7 @@ def _exports(
         name=name,
         belongs=belongs,
         tree=tree,
+        at=at,
     )
 
 

@@ -37,7 +37,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import LoopingCall
 
 from ahpd import bounded
-from ahpd.plugins.belongings import OURS
+from ahpd.plugins.belongings import OURS, is_in
 
 #: What wrappers call what they wrap: of protocols and factories, of sites and their resources, of
 #: the processes whose output is awaited, of answers of HTTP, of services that connect again, of
@@ -233,7 +233,7 @@ def _is_a(thing: Any, kind: type) -> bool:
 
 
 def _is_client(module: str) -> bool:
-    return any(module == one or module.startswith(f"{one}.") for one in _CLIENT)
+    return any(is_in(module, one) for one in _CLIENT)
 
 
 def _is_plain(module: str) -> bool:
