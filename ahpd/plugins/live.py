@@ -20,6 +20,7 @@ from twisted.python.failure import Failure
 from ahpd.bounded import Overdue, bounded
 from ahpd.config.plugins import PluginEntry
 from ahpd.interfaces import PluginError
+from ahpd.plugins.change import change_to
 from ahpd.plugins.fold import Fold, Problem, TwoAgents, fold
 from ahpd.plugins.named import Named
 from ahpd.plugins.running import RunningPlugin, tell_listening
@@ -92,16 +93,16 @@ class Plugins(Service):
     async def _load_first(self, entries: Sequence[PluginEntry]) -> Fold:
         self._loader.look(entries)
         self._rows.listed(self._loader.named)
-        failed: set[str] = set()
+        coming: list[Named] = []
         for named in self._loader.named.values():
-            if named.entry.enabled and not self._stopping:
-                self._rows.importing(named.plugin)
-                if self._loader.import_ahead(named):
-                    failed.add(named.plugin)
-                    await self._load(named, {})
-        for named in self._loader.named.values():
-            if named.plugin in failed:
+            if not named.entry.enabled or self._stopping:
                 continue
+            self._rows.importing(named.plugin)
+            if self._loader.import_ahead(named):
+                coming.append(named)
+            else:
+                await self._load(named, {})  # what it left running is ended now
+        for named in coming:
             loaded = await self._load(named, {})
             vault = None if loaded is None else loaded.contribution.ports.get("vault")
             if vault is not None and vault.replace:
@@ -182,40 +183,24 @@ class Plugins(Service):
     async def _apply(self, entries: Sequence[PluginEntry]) -> Outcome:
         self._loader.look(entries)
         wanted = self._loader.named
-        going = [one for one in self._running.values() if not _same(wanted.get(one.id), one.entry)]
-        fixed = [one for one in going if one.contribution.fixed]
-        unread = {
-            one: why
-            for one in going
-            if one not in fixed and (why := _unread(wanted.get(one.id))) is not None
-        }
-        going = [one for one in going if one not in fixed and one not in unread]
-        leaving = {one.id for one in going}
-        self._held_back = {
-            plugin: held
-            for plugin, held in self._held_back.items()
-            if _same(wanted.get(plugin), held)
-        }
-        coming = [
-            named
-            for plugin, named in wanted.items()
-            if named.entry.enabled
-            and plugin not in self._held_back
-            and (plugin not in self._running or plugin in leaving)
-        ]
+        change = change_to(wanted, self._running.values(), self._held_back)
+        self._held_back = dict(change.held_back)
         self._rows.listed(wanted)
-        for one in reversed(going):
+        for one in reversed(change.going):
             await self._unload(one)
-        outcome = await self._load_late(coming, tuple(wanted))
-        stay = {one.id: self._not_reloaded(why, one.id, one) for one, why in unread.items()}
-        outcome = attrs.evolve(outcome, problems={**outcome.problems, **stay})
-        for one in fixed:
+        outcome = await self._load_late(change.coming, tuple(wanted))
+        stay = {one.id: self._not_reloaded(why, one.id, one) for one, why in change.unread.items()}
+        for one in change.fixed:
             log.warn(
                 "plugin {plugin}: it holds {what}, so its change waits for the next start",
                 plugin=one.id,
                 what=", ".join(one.contribution.fixed),
             )
-        return attrs.evolve(outcome, waiting={one.id for one in fixed} | {*self._held_back})
+        return attrs.evolve(
+            outcome,
+            problems={**outcome.problems, **stay},
+            waiting={one.id for one in change.fixed} | {*self._held_back},
+        )
 
     async def _reload(self, plugin: str) -> Outcome:
         held = self._running.get(plugin)
@@ -403,19 +388,3 @@ class Plugins(Service):
             )
         except CancelledError:
             pass
-
-
-def _unread(wanted: Named | None) -> Skipped | None:
-    """Why what is to run cannot be loaded as it is on disk now; None where it can."""
-    if wanted is None or not wanted.entry.enabled or not isinstance(wanted.result, Skipped):
-        return None
-    return wanted.result
-
-
-def _same(wanted: Named | None, held: PluginEntry) -> bool:
-    """Whether a plugin may go on as it is: its entry says what it said."""
-    if wanted is None or not wanted.entry.enabled:
-        return False
-    return attrs.evolve(wanted.entry, place="", name=None) == attrs.evolve(
-        held, place="", name=None
-    )

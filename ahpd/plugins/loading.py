@@ -134,8 +134,8 @@ class Loader:
     # -- one plugin --------------------------------------------------------------------
 
     def import_ahead(self, named: Named) -> bool:
-        """Import what an entry names, for its `load`; whether that is to come at once, because it
-        fails.
+        """Import what an entry names, for its `load`. False where that fails: what went wrong is
+        the load's to say, and to end.
 
         Importing takes most of a load. A start imports all plugins before it applies one: by turns
         the two have the processor begin anew each time, which takes a tenth longer.
@@ -148,8 +148,8 @@ class Loader:
             self._ahead[found] = self._import(found)
         except Exception as error:
             self._ahead[found] = error.with_traceback(None)
-            return True
-        return False
+            return False
+        return True
 
     async def forget_ahead(self) -> None:
         """Let go of what was imported ahead and is not loaded."""
